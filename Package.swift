@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One set of strict settings for every Swift target: a warning is a fault, and each unsafe construct is marked where it stands.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+func swiftTarget(_ name: String, _ dependencies: [Target.Dependency] = [], linked: [LinkerSetting] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict, linkerSettings: linked)
+}
+
+func testTarget(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "segue",
+    products: [.executable(name: "segue", targets: ["segue"])],
+    targets: [
+        // System modules: thin shims for macros and for what Swift's Glibc module lacks.
+        .target(name: "CLinux"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat", providers: [.apt(["libavformat-dev", "libavcodec-dev"])]),
+
+        // Pure core: decides. No sockets, clock, randomness, Foundation or Glibc.
+        swiftTarget("RelayBase"),
+        swiftTarget("WebSocketProtocol", ["RelayBase"]),
+        swiftTarget("HTTPProtocol", ["RelayBase"]),
+        swiftTarget("MediaProtocol", ["RelayBase"]),
+        swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
+        swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms"]),
+
+        // Shell: does.
+        swiftTarget("Reactor", ["RelayBase", "CLinux"]),
+        swiftTarget("TLSTransport", ["RelayBase", "Reactor", "COpenSSL"]),
+        swiftTarget("CertificateAuthority", ["RelayBase", "COpenSSL", "CLinux"]),
+        swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),
+        swiftTarget("MediaFiles", ["RelayBase", "MediaProtocol", "CAVFormat", "COpus"]),
+        swiftTarget(
+            "RelayServer",
+            [
+                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux",
+                "TLSTransport", "HTTPTransport", "CertificateAuthority",
+            ]),
+        swiftTarget(
+            "RelayClient",
+            [
+                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux",
+                "TLSTransport", "HTTPTransport",
+            ]),
+        .executableTarget(
+            name: "segue",
+            dependencies: ["RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling"],
+            swiftSettings: strict),
+
+        // Tests.
+        testTarget("RelayBaseTests", ["RelayBase"]),
+        testTarget("WebSocketProtocolTests", ["WebSocketProtocol", "RelayBase"]),
+        testTarget("HTTPProtocolTests", ["HTTPProtocol", "RelayBase"]),
+        testTarget("MediaProtocolTests", ["MediaProtocol", "RelayBase"]),
+        testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
+        testTarget("SignallingTests", ["Signalling", "RelayRooms", "MediaProtocol", "RelayBase"]),
+        testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
+        testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
+        testTarget("HTTPTransportTests", ["HTTPTransport", "HTTPProtocol", "WebSocketProtocol", "RelayBase"]),
+        testTarget("MediaFilesTests", ["MediaFiles", "MediaProtocol", "RelayBase"]),
+        testTarget("StructureTests", ["RelayBase"]),
+    ]
+)

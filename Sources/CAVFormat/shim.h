@@ -1,0 +1,4 @@
+#pragma once
+
+#include <libavformat/avformat.h>
+#include <libavcodec/avcodec.h>

@@ -1,0 +1,57 @@
+/// Every bound that a peer can run into, in one place. A refusal names the limit by its property's name.
+///
+/// Sizes are bytes, times are milliseconds. Defaults are those of the protocol document.
+package struct Limits: Sendable, Equatable {
+    // Messages and frames.
+    package var controlMessageBytesMax = 64 << 10
+    package var audioFrameBytesMax = 8 << 10
+    package var videoFrameBytesMax = 4 << 20
+    package var dataFrameBytesMax = 64 << 10
+    package var incompleteMessageMillisecondsMax: UInt64 = 10_000
+    package var messageFragmentsMax = 1_024
+    /// Non-final fragments beyond `smallFragmentsFree` must carry at least this many bytes.
+    package var fragmentBytesMin = 128
+    package var smallFragmentsFree = 16
+
+    // HTTP.
+    package var requestHeadBytesMax = 16 << 10
+    package var requestFieldsMax = 100
+    package var requestHeadMillisecondsMax: UInt64 = 10_000
+    package var http2StreamsMax = 100
+
+    // Connections.
+    package var connectionsMax = 20_000
+    package var connectionsPerAddressMax = 20_000
+    package var handshakesInFlightMax = 1_024
+    package var handshakesInFlightPerAddressMax = 1_024
+    package var handshakeMillisecondsMax: UInt64 = 10_000
+    package var helloMillisecondsMax: UInt64 = 10_000
+    package var idleHTTPMillisecondsMax: UInt64 = 60_000
+
+    // Liveness.
+    package var pingMilliseconds: UInt64 = 15_000
+    package var silenceMillisecondsMax: UInt64 = 35_000
+    package var stallMillisecondsMax: UInt64 = 30_000
+    package var closeHandshakeMillisecondsMax: UInt64 = 5_000
+
+    // Rooms.
+    package var roomsMax = 10_000
+    package var participantsPerRoomMax = 2_000
+    package var publishersPerRoomMax = 200
+    package var streamsPerParticipantMax = 16
+    package var roomNameBytesMax = 128
+    package var controlQueueBytesMax = 1 << 20
+    package var controlMessagesPerSecondMax = 200
+
+    // Real time.
+    package var audioDeadlineMilliseconds: UInt64 = 200
+    package var videoDeadlineMilliseconds: UInt64 = 400
+    package var dataDeadlineMilliseconds: UInt64 = 30_000
+    package var audioLogBytesMax = 1 << 20
+    package var videoLogBytesMax = 16 << 20
+    package var dataLogBytesMax = 4 << 20
+    package var gopCacheBytesMax = 8 << 20
+    package var keyFrameRequestMillisecondsMin: UInt64 = 500
+
+    package init() {}
+}
