@@ -1,0 +1,56 @@
+/// A participant of a room: unique within the process, never used again while it runs.
+package struct ParticipantID: Hashable, Sendable, Comparable {
+    package let value: UInt32
+
+    package init(_ value: UInt32) {
+        self.value = value
+    }
+
+    package static func < (left: ParticipantID, right: ParticipantID) -> Bool {
+        left.value < right.value
+    }
+}
+
+/// A room's number within the process: what loops say to each other instead of its name.
+package struct RoomNumber: Hashable, Sendable {
+    package let value: UInt32
+
+    package init(_ value: UInt32) {
+        self.value = value
+    }
+}
+
+/// A room's name as clients say it: 1 to `roomNameBytesMax` bytes of letters, digits and `-._~:@`, so that it can stand in a path, a log and a metric unescaped.
+package struct RoomName: Hashable, Sendable {
+    package let text: String
+
+    /// - Returns: `nil` when the name is empty, too long, or holds another character.
+    package init?(_ text: String, bytesMax: Int) {
+        guard !text.isEmpty, text.utf8.count <= bytesMax, text.utf8.allSatisfy(RoomName.isAllowed) else { return nil }
+        self.text = text
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "@"): true
+        default: false
+        }
+    }
+}
+
+/// A stream's place in one loop's fan-out of a room: small and dense, so that filters are look-ups in a table.
+package struct StreamSlot: Hashable, Sendable {
+    package let index: Int
+
+    package init(_ index: Int) {
+        self.index = index
+    }
+}
+
+/// The egress lanes of one subscriber in the order in which they are served; control goes before all of them and is not a log.
+package enum Lane: Int, Sendable, CaseIterable {
+    case audio
+    case video
+    case data
+}

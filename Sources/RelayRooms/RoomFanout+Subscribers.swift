@@ -1,0 +1,139 @@
+package import RelayBase
+
+extension RoomFanout {
+    /// Adds a subscriber that wants nothing yet; `nil` when the room is full.
+    package mutating func addSubscriber(_ participant: ParticipantID, token: UInt64) -> Handle? {
+        subscribers.insert(
+            Subscriber(participant: participant, token: token, audioFrom: audio.next, videoFrom: video.next, dataFrom: data.next))
+    }
+
+    /// Takes a subscriber out; what was queued for it is accounted as unsubscribed. Returns its final account.
+    @discardableResult
+    package mutating func removeSubscriber(_ handle: Handle) -> FrameAccount? {
+        guard subscribers.contains(handle) else { return nil }
+        let index = Int(handle.index)
+        for slot in subscribers[index].interests.indices {
+            unsubscribe(index, StreamSlot(slot))
+        }
+        for lane in Lane.allCases {
+            subscribers[index].account.unsubscribed &+= subscribers[index][lane].preludeFrames
+        }
+        if subscribers[index].begunLane != nil || subscribers[index].residueEndsFrame { subscribers[index].account.unsubscribed &+= 1 }
+        let account = subscribers[index].account
+        departed.add(account)
+        subscribers.remove(handle)
+        return account
+    }
+
+    /// Subscribes to a stream: the configuration and what is cached since the last key frame come first, then the live edge.
+    ///
+    /// - Returns: whether the stream has cached what a decoder needs to start; if not, a key frame is wanted.
+    @discardableResult
+    package mutating func subscribe(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
+        guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return false }
+        let lane = streams[slot.index].lane
+        while subscribers[subscriber].interests.count <= slot.index { subscribers[subscriber].interests.append(StreamInterest()) }
+        guard !subscribers[subscriber].interests[slot.index].isWanted else { return true }
+        subscribers[subscriber].interests[slot.index] = StreamInterest(
+            isWanted: true, from: self[lane].next, appendedAtStart: streams[slot.index].appended)
+        subscribers[subscriber][lane].wantedStreams += 1
+        subscribers[subscriber][lane].plainFrom = self[lane].next
+        streams[slot.index].subscribers += 1
+        let groupBytes = streams[slot.index].groupOfPictures.count
+        // A client that subscribes again and again without reading is given no second copy.
+        let hasRoom = subscribers[subscriber][lane].prelude.count + groupBytes <= limits.gopCacheBytesMax
+        if !streams[slot.index].configuration.isEmpty {
+            if hasRoom {
+                unsafe givePrelude(subscriber, lane, streams[slot.index].configuration.readable, frames: 1)
+            } else {
+                subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
+            }
+        }
+        guard lane == .video else { return true }
+        guard hasRoom, groupBytes > 0 else {
+            subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: true)
+            setKeyFrameWanted(slot, true)
+            return false
+        }
+        unsafe givePrelude(subscriber, lane, streams[slot.index].groupOfPictures.readable, frames: streams[slot.index].groupFrames)
+        return true
+    }
+
+    private mutating func givePrelude(_ subscriber: Int, _ lane: Lane, _ messages: UnsafeRawBufferPointer, frames: UInt64) {
+        unsafe subscribers[subscriber][lane].prelude.append(messages)
+        subscribers[subscriber][lane].preludeFrames &+= frames
+        subscribers[subscriber].account.entered &+= frames
+    }
+
+    /// Lets go of a stream: its frames that are still queued for the subscriber are dropped and accounted.
+    package mutating func unsubscribe(_ subscriber: Int, _ slot: StreamSlot) {
+        guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
+        let lane = streams[slot.index].lane
+        let interest = subscribers[subscriber].interests[slot.index]
+        // A message that was begun is finished: its peer could not make sense of what follows otherwise.
+        if subscribers[subscriber].begunLane == lane { moveBegunMessageToResidue(subscriber) }
+        var sequence = subscribers[subscriber][lane].sequence
+        while sequence < self[lane].next {
+            if self[lane][sequence].slot == slot, sequence >= interest.from { subscribers[subscriber].account.unsubscribed &+= 1 }
+            sequence &+= 1
+        }
+        closeInterest(subscriber, slot)
+        if streams[slot.index].subscribers == 0 { setKeyFrameWanted(slot, false) }
+    }
+
+    /// Frees the log from a begun message by copying its rest to the subscriber.
+    mutating func moveBegunMessageToResidue(_ subscriber: Int) {
+        guard let lane = subscribers[subscriber].begunLane else { return }
+        let entry = self[lane][subscribers[subscriber][lane].sequence]
+        let begun = subscribers[subscriber].begunBytes
+        unsafe subscribers[subscriber].residue.append(self[lane].bytes(at: entry.offset + begun, count: entry.byteCount - begun))
+        subscribers[subscriber].residueEndsFrame = true
+        subscribers[subscriber].begunLane = nil
+        subscribers[subscriber].begunBytes = 0
+        subscribers[subscriber][lane].sequence &+= 1
+    }
+
+    /// Whether there may be bytes for the subscriber. A publisher's own frames count until the next pull passes over them.
+    package func hasPending(_ subscriber: Int) -> Bool {
+        subscribers[subscriber].isMidMessage
+            || subscribers[subscriber].audio.sequence < audio.next || !subscribers[subscriber].audio.prelude.isEmpty
+            || subscribers[subscriber].video.sequence < video.next || !subscribers[subscriber].video.prelude.isEmpty
+            || subscribers[subscriber].data.sequence < data.next || !subscribers[subscriber].data.prelude.isEmpty
+    }
+
+    // MARK: Accounting
+
+    /// The subscriber's account with what is still queued: `entered − delivered − dropped = pending` must hold at every moment.
+    ///
+    /// A walk over what is queued: for tests, metrics and the admin view.
+    package func account(_ subscriber: Int) -> (account: FrameAccount, pending: UInt64) {
+        var account = subscribers[subscriber].account
+        for slot in subscribers[subscriber].interests.indices where subscribers[subscriber].interests[slot].isWanted {
+            account.entered &+= streams[slot].appended &- subscribers[subscriber].interests[slot].appendedAtStart
+        }
+        var pending: UInt64 = subscribers[subscriber].residueEndsFrame ? 1 : 0
+        for lane in Lane.allCases {
+            pending &+= subscribers[subscriber][lane].preludeFrames
+            var sequence = subscribers[subscriber][lane].sequence
+            while sequence < self[lane].next {
+                let slot = self[lane][sequence].slot.index
+                if slot < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot].isWanted,
+                    sequence >= subscribers[subscriber].interests[slot].from
+                {
+                    pending &+= 1
+                }
+                sequence &+= 1
+            }
+        }
+        return (account, pending)
+    }
+
+    /// The sum over the subscribers that are here and those that left.
+    package func totalAccount() -> FrameAccount {
+        var total = departed
+        for index in 0..<subscribers.endIndex where subscribers.isLive(index) {
+            total.add(account(index).account)
+        }
+        return total
+    }
+}

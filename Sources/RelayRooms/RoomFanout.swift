@@ -1,0 +1,187 @@
+package import RelayBase
+
+/// The data plane of one room on one loop: lane logs, the streams that feed them and the subscribers that read them.
+///
+/// Pure: frames come in by ``append(_:slot:traits:now:)``, bytes go out by ``pull(_:into:now:)``, and nothing happens in between.
+package struct RoomFanout: ~Copyable {
+    package let limits: Limits
+    var audio: LaneLog
+    var video: LaneLog
+    var data: LaneLog
+    package internal(set) var streams: UniqueTable<StreamState>
+    package internal(set) var subscribers: UniqueTable<Subscriber>
+    /// Streams per lane that have a slot.
+    var laneStreams = LaneCounts()
+    /// Streams that somebody needs a key frame of.
+    var keyFramesWanted = 0
+    /// What the subscribers that left took with them.
+    package internal(set) var departed = FrameAccount()
+    /// Slots beyond this answer `nil`: a table per subscriber is indexed by slot.
+    private static let streamsMax = 4_096
+
+    package init(limits: Limits) {
+        self.limits = limits
+        audio = LaneLog(bytesMax: limits.audioLogBytesMax)
+        video = LaneLog(bytesMax: limits.videoLogBytesMax)
+        data = LaneLog(bytesMax: limits.dataLogBytesMax)
+        streams = UniqueTable(capacityMax: RoomFanout.streamsMax)
+        subscribers = UniqueTable(capacityMax: limits.participantsPerRoomMax)
+    }
+
+    struct LaneCounts {
+        private var counts: InlineArray<3, Int> = [0, 0, 0]
+        subscript(lane: Lane) -> Int {
+            get { counts[lane.rawValue] }
+            set { counts[lane.rawValue] = newValue }
+        }
+    }
+
+    subscript(lane: Lane) -> LaneLog {
+        _read {
+            switch lane {
+            case .audio: yield audio
+            case .video: yield video
+            case .data: yield data
+            }
+        }
+        _modify {
+            switch lane {
+            case .audio: yield &audio
+            case .video: yield &video
+            case .data: yield &data
+            }
+        }
+    }
+
+    func deadlineNanoseconds(_ lane: Lane) -> UInt64 {
+        let milliseconds =
+            switch lane {
+            case .audio: limits.audioDeadlineMilliseconds
+            case .video: limits.videoDeadlineMilliseconds
+            case .data: limits.dataDeadlineMilliseconds
+            }
+        return milliseconds.multipliedReportingOverflow(by: 1_000_000).partialValue
+    }
+
+    // MARK: Streams
+
+    /// Takes a slot for a stream; `nil` when the room has no more.
+    package mutating func addStream(id: UInt32, publisher: ParticipantID, lane: Lane) -> StreamSlot? {
+        freeEndedStreams()
+        guard let handle = streams.insert(StreamState(id: id, publisher: publisher, lane: lane)) else { return nil }
+        laneStreams[lane] += 1
+        return StreamSlot(Int(handle.index))
+    }
+
+    /// The slot of a stream that has not ended. A walk over the table: for the control path.
+    package func slot(of id: UInt32) -> StreamSlot? {
+        for index in 0..<streams.endIndex where streams.isLive(index) && streams[index].id == id && streams[index].endedAt == nil {
+            return StreamSlot(index)
+        }
+        return nil
+    }
+
+    /// Ends a stream: what is queued of it is still delivered; its slot is free once the log has let go of it.
+    package mutating func endStream(_ slot: StreamSlot) {
+        guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return }
+        setKeyFrameWanted(slot, false)
+        streams[slot.index].endedAt = self[streams[slot.index].lane].next
+        freeEndedStreams()
+    }
+
+    /// Frees the slots of ended streams that no queued frame names any more.
+    mutating func freeEndedStreams() {
+        for index in 0..<streams.endIndex where streams.isLive(index) {
+            let lane = streams[index].lane
+            guard let endedAt = streams[index].endedAt, self[lane].first >= endedAt || self[lane].count == 0 else { continue }
+            for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) {
+                closeInterest(subscriber, StreamSlot(index))
+            }
+            streams.remove(streams.handle(at: index))
+            laneStreams[lane] -= 1
+        }
+    }
+
+    /// Ends a subscriber's interest in a slot and moves its frames into ``FrameAccount/entered``.
+    mutating func closeInterest(_ subscriber: Int, _ slot: StreamSlot) {
+        guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
+        let lane = streams[slot.index].lane
+        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false)
+        subscribers[subscriber].account.entered &+= streams[slot.index].appended &- subscribers[subscriber].interests[slot.index].appendedAtStart
+        subscribers[subscriber].interests[slot.index] = StreamInterest()
+        subscribers[subscriber][lane].wantedStreams -= 1
+        streams[slot.index].subscribers -= 1
+    }
+
+    // MARK: Frames
+
+    /// What became of a frame that was offered.
+    package enum Appended: Sendable, Equatable {
+        /// In the lane's log: subscribers have something to pull.
+        case queued
+        /// Nobody here wants the stream; what late joiners need was cached.
+        case nobody
+        /// The log's bound leaves no room for a frame of this size.
+        case refused
+    }
+
+    /// Frames a message once for all subscribers of the room on this loop.
+    ///
+    /// - Parameter frame: header and payload, validated.
+    package mutating func append(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) -> Appended {
+        if traits.contains(.key) { setKeyFrameWanted(slot, false) }
+        unsafe streams[slot.index].cache(frame, traits: traits, groupBytesMax: limits.gopCacheBytesMax)
+        guard streams[slot.index].subscribers > 0 else { return .nobody }
+        let lane = streams[slot.index].lane
+        let header = MessageFraming.headerByteCount(payload: frame.count)
+        streams[slot.index].appended &+= 1
+        guard makeRoom(in: lane, for: header + frame.count, now: now) else {
+            refuse(slot, lane: lane)
+            return .refused
+        }
+        let room = unsafe self[lane].append(byteCount: header + frame.count, slot: slot, traits: traits, arrival: now)
+        unsafe MessageFraming.writeMessage(frame, into: room)
+        return .queued
+    }
+
+    /// A frame that finds no room is refused for everybody who wants it; video then waits for the next key frame.
+    private mutating func refuse(_ slot: StreamSlot, lane: Lane) {
+        for index in 0..<subscribers.endIndex where subscribers.isLive(index) {
+            guard slot.index < subscribers[index].interests.count, subscribers[index].interests[slot.index].isWanted else { continue }
+            subscribers[index].account.refused &+= 1
+            if lane == .video { subscribers[index].setTrouble(slot, lane: lane, awaitsKey: true) }
+        }
+        if lane == .video {
+            streams[slot.index].forgetGroup()
+            setKeyFrameWanted(slot, true)
+        }
+    }
+
+    // MARK: Key frames
+
+    mutating func setKeyFrameWanted(_ slot: StreamSlot, _ wanted: Bool) {
+        guard streams[slot.index].keyFrameWanted != wanted, !wanted || streams[slot.index].endedAt == nil else { return }
+        streams[slot.index].keyFrameWanted = wanted
+        keyFramesWanted += wanted ? 1 : -1
+    }
+
+    /// Asks for a key frame of a stream on behalf of another loop's subscribers.
+    package mutating func wantKeyFrame(_ slot: StreamSlot) {
+        guard streams.isLive(slot.index) else { return }
+        setKeyFrameWanted(slot, true)
+    }
+
+    /// The next stream whose publisher is to be asked for a key frame now: requests are merged, at most one per `keyFrameRequestMillisecondsMin` and stream.
+    package mutating func nextKeyFrameRequest(now: MonotonicInstant) -> StreamSlot? {
+        guard keyFramesWanted > 0 else { return nil }
+        for index in 0..<streams.endIndex where streams.isLive(index) && streams[index].keyFrameWanted {
+            if let last = streams[index].lastKeyFrameRequest, now.milliseconds(since: last) < limits.keyFrameRequestMillisecondsMin { continue }
+            streams[index].lastKeyFrameRequest = now
+            return StreamSlot(index)
+        }
+        return nil
+    }
+
+    /// Whether a key frame is wanted that could not be asked for yet.
+    package var hasWaitingKeyFrameRequest: Bool { keyFramesWanted > 0 }
+}

@@ -1,0 +1,54 @@
+import RelayBase
+
+/// One stream in one loop's fan-out of its room: who sends it, and what a late joiner is given first.
+package struct StreamState: ~Copyable {
+    package let id: UInt32
+    package let publisher: ParticipantID
+    package let lane: Lane
+    /// Frames appended since the slot was taken: what ``FrameAccount/entered`` is checked against.
+    package internal(set) var appended: UInt64 = 0
+    /// Set when the stream ended; the slot is free again once the log has let go of everything before this sequence.
+    var endedAt: UInt64?
+    /// The framed configuration message.
+    var configuration = ByteQueue()
+    /// The framed messages from the last key frame on; empty when there is none, or when they outgrew the bound.
+    var groupOfPictures = ByteQueue()
+    var groupFrames: UInt64 = 0
+    package internal(set) var subscribers = 0
+    var keyFrameWanted = false
+    var lastKeyFrameRequest: MonotonicInstant?
+
+    init(id: UInt32, publisher: ParticipantID, lane: Lane) {
+        self.id = id
+        self.publisher = publisher
+        self.lane = lane
+    }
+
+    /// Keeps what a late joiner needs: the configuration, and of video everything from the last key frame on.
+    mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, groupBytesMax: Int) {
+        if traits.contains(.configuration) {
+            configuration.removeAll()
+            unsafe MessageFraming.append(frame, to: &configuration)
+            return
+        }
+        guard lane == .video else { return }
+        if traits.contains(.key) {
+            keyFrameWanted = false
+            forgetGroup()
+        } else if groupFrames == 0 {
+            return
+        }
+        guard groupOfPictures.count + frame.count <= groupBytesMax else {
+            forgetGroup()
+            return
+        }
+        unsafe MessageFraming.append(frame, to: &groupOfPictures)
+        groupFrames += 1
+    }
+
+    mutating func forgetGroup() {
+        groupOfPictures.removeAll()
+        groupOfPictures.releaseIfEmpty()
+        groupFrames = 0
+    }
+}
