@@ -1,0 +1,230 @@
+import FoundationEssentials
+
+/// What the relay says: answers under a request's `id`, and events without one.
+package enum RelayMessage: Sendable, Equatable {
+    case welcome(id: UInt64, Welcome)
+    case ok(id: UInt64, Answer)
+    case error(id: UInt64?, Refusal)
+    case participantJoined(Participant)
+    case participantLeft(participant: UInt32, reason: LeaveReason)
+    case streamPublished(StreamInfo)
+    case streamEnded(stream: UInt32)
+    case keyFrameRequested(stream: UInt32)
+    case goAway(deadlineMilliseconds: UInt64, reason: String)
+
+    package struct Welcome: Codable, Sendable, Equatable {
+        package var version: Int
+        package var session: String
+        package var identity: Identity?
+        package var limits: SessionLimits
+        /// Milliseconds since 1970-01-01T00:00Z at the relay.
+        package var serverTime: Double
+        package var node: String
+
+        package init(version: Int, session: String, identity: Identity?, limits: SessionLimits, serverTime: Double, node: String) {
+            self.version = version
+            self.session = session
+            self.identity = identity
+            self.limits = limits
+            self.serverTime = serverTime
+            self.node = node
+        }
+    }
+
+    /// Who the relay holds a client to be, and how that was proven.
+    package struct Identity: Codable, Sendable, Equatable {
+        package var name: String
+        /// SHA-256 of the SubjectPublicKeyInfo, 64 hexadecimal digits.
+        package var fingerprint: String
+        package var proof: Proof
+
+        package init(name: String, fingerprint: String, proof: Proof) {
+            self.name = name
+            self.fingerprint = fingerprint
+            self.proof = proof
+        }
+    }
+
+    package enum Proof: String, Codable, Sendable {
+        case certificate
+    }
+
+    package struct SessionLimits: Codable, Sendable, Equatable {
+        package var controlMessageBytesMax: Int
+        package var audioFrameBytesMax: Int
+        package var videoFrameBytesMax: Int
+        package var dataFrameBytesMax: Int
+        package var streamsPerParticipantMax: Int
+        package var controlMessagesPerSecondMax: Int
+
+        package init(
+            controlMessageBytesMax: Int, audioFrameBytesMax: Int, videoFrameBytesMax: Int, dataFrameBytesMax: Int, streamsPerParticipantMax: Int,
+            controlMessagesPerSecondMax: Int
+        ) {
+            self.controlMessageBytesMax = controlMessageBytesMax
+            self.audioFrameBytesMax = audioFrameBytesMax
+            self.videoFrameBytesMax = videoFrameBytesMax
+            self.dataFrameBytesMax = dataFrameBytesMax
+            self.streamsPerParticipantMax = streamsPerParticipantMax
+            self.controlMessagesPerSecondMax = controlMessagesPerSecondMax
+        }
+    }
+
+    /// The members of an `ok`: those that the request calls for, the others absent.
+    package struct Answer: Codable, Sendable, Equatable {
+        package var room: String?
+        package var participant: UInt32?
+        package var participants: [Participant]?
+        package var streams: [StreamInfo]?
+        package var stream: UInt32?
+        package var subscribed: [UInt32]?
+        package var clientTime: Double?
+        package var serverTime: Double?
+
+        package init() {}
+    }
+
+    package struct Participant: Codable, Sendable, Equatable {
+        package var participant: UInt32
+        package var identity: Identity?
+        package var displayName: String?
+
+        package init(participant: UInt32, identity: Identity?, displayName: String?) {
+            self.participant = participant
+            self.identity = identity
+            self.displayName = displayName
+        }
+    }
+
+    package struct StreamInfo: Codable, Sendable, Equatable {
+        package var stream: UInt32
+        package var participant: UInt32
+        package var kind: StreamKind
+        package var codec: String
+        package var description: StreamDescription?
+        package var source: String?
+
+        package init(stream: UInt32, participant: UInt32, kind: StreamKind, codec: String, description: StreamDescription?, source: String?) {
+            self.stream = stream
+            self.participant = participant
+            self.kind = kind
+            self.codec = codec
+            self.description = description
+            self.source = source
+        }
+    }
+
+    package enum LeaveReason: String, Codable, Sendable {
+        /// It asked to leave, or closed its session.
+        case left
+        /// Its connection was lost.
+        case lost
+    }
+}
+
+extension RelayMessage {
+    /// The message as the bytes of a text frame: one JSON object with sorted members.
+    package var encoded: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Encoding these plain value types fails only for non-finite numbers, and those are refused on the way in.
+        guard let data = try? encoder.encode(self) else { return Array("{\"type\":\"error\",\"code\":\"internal\"}".utf8) }
+        return Array(data)
+    }
+
+    /// Decodes what a relay said: for clients. An unknown `type` answers `nil`: newer relays may say more.
+    package static func decode(_ bytes: [UInt8]) throws -> RelayMessage? {
+        let decoder = JSONDecoder()
+        let data = Data(bytes)
+        let head = try decoder.decode(Head.self, from: data)
+        switch head.type {
+        case "welcome": return .welcome(id: head.id ?? 0, try decoder.decode(Welcome.self, from: data))
+        case "ok": return .ok(id: head.id ?? 0, try decoder.decode(Answer.self, from: data))
+        case "error": return .error(id: head.id, try decoder.decode(Refusal.self, from: data))
+        case "participant.joined": return .participantJoined(try decoder.decode(Participant.self, from: data))
+        case "participant.left":
+            let event = try decoder.decode(Left.self, from: data)
+            return .participantLeft(participant: event.participant, reason: event.reason)
+        case "stream.published": return .streamPublished(try decoder.decode(StreamInfo.self, from: data))
+        case "stream.ended": return .streamEnded(stream: try decoder.decode(ClientRequest.StreamReference.self, from: data).stream)
+        case "keyframe.requested": return .keyFrameRequested(stream: try decoder.decode(ClientRequest.StreamReference.self, from: data).stream)
+        case "goaway":
+            let event = try decoder.decode(Away.self, from: data)
+            return .goAway(deadlineMilliseconds: event.deadlineMilliseconds, reason: event.reason)
+        default: return nil
+        }
+    }
+
+    private struct Head: Codable {
+        var type: String
+        var id: UInt64?
+    }
+
+    private struct Left: Codable {
+        var participant: UInt32
+        var reason: LeaveReason
+    }
+
+    private struct Away: Codable {
+        var deadlineMilliseconds: UInt64
+        var reason: String
+    }
+}
+
+extension RelayMessage: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .welcome(let id, let body): try RelayMessage.write(encoder, "welcome", id: id, body)
+        case .ok(let id, let body): try RelayMessage.write(encoder, "ok", id: id, body)
+        case .error(let id, let body): try RelayMessage.write(encoder, "error", id: id, body)
+        case .participantJoined(let body): try RelayMessage.write(encoder, "participant.joined", id: nil, body)
+        case .participantLeft(let participant, let reason):
+            try RelayMessage.write(encoder, "participant.left", id: nil, Left(participant: participant, reason: reason))
+        case .streamPublished(let body): try RelayMessage.write(encoder, "stream.published", id: nil, body)
+        case .streamEnded(let stream): try RelayMessage.write(encoder, "stream.ended", id: nil, ClientRequest.StreamReference(stream: stream))
+        case .keyFrameRequested(let stream):
+            try RelayMessage.write(encoder, "keyframe.requested", id: nil, ClientRequest.StreamReference(stream: stream))
+        case .goAway(let deadline, let reason):
+            try RelayMessage.write(encoder, "goaway", id: nil, Away(deadlineMilliseconds: deadline, reason: reason))
+        }
+    }
+
+    private static func write<Body: Encodable>(_ encoder: any Encoder, _ type: String, id: UInt64?, _ body: Body) throws {
+        try Head(type: type, id: id).encode(to: encoder)
+        try body.encode(to: encoder)
+    }
+}
+
+extension ClientRequest {
+    /// The request as the bytes of a text frame: for clients.
+    package func encoded(id: UInt64) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(Outgoing(id: id, request: self)) else { return [] }
+        return Array(data)
+    }
+
+    private struct Outgoing: Encodable {
+        let id: UInt64
+        let request: ClientRequest
+
+        private struct Head: Encodable {
+            let type: String
+            let id: UInt64
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try Head(type: request.type, id: id).encode(to: encoder)
+            switch request {
+            case .hello(let body): try body.encode(to: encoder)
+            case .join(let body): try body.encode(to: encoder)
+            case .leave: break
+            case .publish(let body): try body.encode(to: encoder)
+            case .unpublish(let body), .requestKeyFrame(let body): try body.encode(to: encoder)
+            case .subscribe(let body): try body.encode(to: encoder)
+            case .unsubscribe(let body): try body.encode(to: encoder)
+            case .time(let body): try body.encode(to: encoder)
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package import RelayRooms
+
+/// What was wrong with a text message itself.
+package enum SignallingFault: Error, Equatable, Sendable {
+    /// Not JSON at all: closes 1007 (RFC 6455 §7.4.1).
+    case notJSON
+    case malformed(id: UInt64?, detail: String)
+    case unknownType(id: UInt64, type: String)
+}
+
+/// A refusal as clients see it: a stable code, a sentence for people, and whether trying again can help.
+package struct Refusal: Error, Codable, Sendable, Equatable {
+    package let code: String
+    package let message: String
+    package let retry: Bool
+
+    package init(code: String, message: String, retry: Bool) {
+        self.code = code
+        self.message = message
+        self.retry = retry
+    }
+
+    package init(_ fault: RoomFault) {
+        switch fault {
+        case .tooManyRooms: self.init(code: "rooms_max", message: "The relay holds as many rooms as it may.", retry: true)
+        case .roomFull(let limit): self.init(code: "participants_max", message: "The room holds \(limit) participants at most.", retry: true)
+        case .tooManyPublishers(let limit): self.init(code: "publishers_max", message: "The room has \(limit) publishers at most.", retry: true)
+        case .tooManyStreams(let limit): self.init(code: "streams_max", message: "A participant publishes \(limit) streams at most.", retry: false)
+        case .notAMember: self.init(code: "not_in_room", message: "Join a room first.", retry: false)
+        case .unknownStream: self.init(code: "unknown_stream", message: "There is no such stream here.", retry: false)
+        }
+    }
+
+    package static func unknownType(_ type: String) -> Refusal {
+        Refusal(code: "unknown_type", message: "The request type '\(type)' is not known.", retry: false)
+    }
+
+    package static func malformed(_ detail: String) -> Refusal {
+        Refusal(code: "malformed", message: "The request is malformed: \(detail).", retry: false)
+    }
+
+    package static let noCommonVersion = Refusal(code: "version", message: "The relay speaks version 1 of the protocol only.", retry: false)
+    package static let helloFirst = Refusal(code: "hello_first", message: "Say hello first.", retry: false)
+    package static let helloTwice = Refusal(code: "hello_twice", message: "The session said hello already.", retry: false)
+    package static let alreadyInRoom = Refusal(code: "already_in_room", message: "The session is in a room; leave it first.", retry: false)
+    package static let badRoomName = Refusal(
+        code: "room_name", message: "A room's name is 1 to 128 of the characters A-Z a-z 0-9 - . _ ~ : @.", retry: false)
+    package static let draining = Refusal(code: "draining", message: "The relay is going away; connect again.", retry: true)
+    package static let busy = Refusal(code: "busy", message: "The relay has too much to do; try again.", retry: true)
+    package static let pending = Refusal(code: "pending", message: "An earlier request of that kind has not been answered yet.", retry: true)
+    package static func badValue(_ member: String) -> Refusal {
+        Refusal(code: "bad_value", message: "The member '\(member)' is out of range.", retry: false)
+    }
+    package static func unknownCodec(_ codec: String) -> Refusal {
+        Refusal(code: "unknown_codec", message: "The codec '\(codec.prefix(64))' is not one that the relay carries.", retry: false)
+    }
+    package static let notAllowed = Refusal(code: "not_allowed", message: "This identity may not do that.", retry: false)
+}
