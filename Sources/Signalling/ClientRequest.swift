@@ -160,19 +160,22 @@ package struct IncomingRequest: Sendable, Equatable {
         let envelope: Envelope
         do {
             envelope = try decoder.decode(Envelope.self, from: data)
-        } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
+        } catch DecodingError.dataCorrupted {
             throw .notJSON
         } catch {
             throw .malformed(id: nil, detail: "a request is an object with a string 'type' and a whole number 'id'")
         }
-        guard let id = envelope.id else { throw .malformed(id: nil, detail: "the request has no 'id'") }
+        guard let number = envelope.id, number <= 9_007_199_254_740_991, let id = UInt64(exactly: number) else {
+            throw .malformed(id: nil, detail: "the member 'id' is not a whole number from 0 to 2^53 - 1")
+        }
         self.id = id
         request = try IncomingRequest.decode(envelope.type, id: id, data, decoder)
     }
 
     private struct Envelope: Decodable {
         let type: String
-        let id: UInt64?
+        /// Every whole number that JSON carries everywhere fits a Float64.
+        let id: Double?
     }
 
     private static func decode(_ type: String, id: UInt64, _ data: Data, _ decoder: JSONDecoder) throws(SignallingFault) -> ClientRequest {
