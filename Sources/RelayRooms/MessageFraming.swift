@@ -42,4 +42,24 @@ enum MessageFraming {
         unsafe writeMessage(frame, into: queue.reserve(byteCount))
         queue.commit(byteCount)
     }
+
+    /// Visits the payloads of messages that ``append(_:to:)`` framed one behind the other.
+    static func forEachFrame(_ messages: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
+        var offset = 0
+        while offset < messages.count {
+            let message = unsafe UnsafeRawBufferPointer(rebasing: messages[offset...])
+            let byteCount = unsafe messageByteCount(message)
+            let header = unsafe headerByteCount(ofMessage: message)
+            unsafe body(UnsafeRawBufferPointer(rebasing: message[header..<byteCount]))
+            offset += byteCount
+        }
+    }
+
+    private static func headerByteCount(ofMessage bytes: UnsafeRawBufferPointer) -> Int {
+        switch unsafe bytes[1] {
+        case 126: 4
+        case 127: 10
+        default: 2
+        }
+    }
 }

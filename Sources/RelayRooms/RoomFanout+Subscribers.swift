@@ -93,6 +93,21 @@ extension RoomFanout {
         subscribers[subscriber][lane].sequence &+= 1
     }
 
+    /// Gives the rest of a begun message away: for a subscriber that leaves while its WebSocket lives on.
+    package mutating func finishMessage(_ subscriber: Int, into queue: inout ByteQueue) {
+        moveBegunMessageToResidue(subscriber)
+        guard !subscribers[subscriber].residue.isEmpty else { return }
+        unsafe queue.append(subscribers[subscriber].residue.readable)
+        if subscribers[subscriber].residueEndsFrame { subscribers[subscriber].account.delivered &+= 1 }
+        subscribers[subscriber].residueEndsFrame = false
+        subscribers[subscriber].residue.removeAll()
+    }
+
+    /// The slots of the streams that a subscriber wants.
+    package func subscribed(_ subscriber: Int) -> [StreamSlot] {
+        subscribers[subscriber].interests.indices.filter { subscribers[subscriber].interests[$0].isWanted }.map(StreamSlot.init)
+    }
+
     /// Whether there may be bytes for the subscriber. A publisher's own frames count until the next pull passes over them.
     package func hasPending(_ subscriber: Int) -> Bool {
         subscribers[subscriber].isMidMessage
@@ -126,6 +141,13 @@ extension RoomFanout {
             }
         }
         return (account, pending)
+    }
+
+    /// Frames queued for all subscribers.
+    package func totalPending() -> UInt64 {
+        var pending: UInt64 = 0
+        for index in 0..<subscribers.endIndex where subscribers.isLive(index) { pending &+= account(index).pending }
+        return pending
     }
 
     /// The sum over the subscribers that are here and those that left.

@@ -81,6 +81,27 @@ package struct RoomFanout: ~Copyable {
         return nil
     }
 
+    /// The slots of the streams that have not ended.
+    package var openSlots: [StreamSlot] {
+        (0..<streams.endIndex).filter { streams.isLive($0) && streams[$0].endedAt == nil }.map(StreamSlot.init)
+    }
+
+    package func isOpen(_ slot: StreamSlot) -> Bool {
+        streams.isLive(slot.index) && streams[slot.index].endedAt == nil
+    }
+
+    /// Visits the frames that a late joiner is given, oldest first: the configuration, then everything from the last key frame on.
+    package func withCachedFrames(_ slot: StreamSlot, _ body: (UnsafeRawBufferPointer) -> Void) {
+        unsafe MessageFraming.forEachFrame(streams[slot.index].configuration.readable, body)
+        unsafe MessageFraming.forEachFrame(streams[slot.index].groupOfPictures.readable, body)
+    }
+
+    /// Drops what is cached of a stream whose frames no longer come.
+    package mutating func forgetCache(_ slot: StreamSlot) {
+        streams[slot.index].forgetGroup()
+        streams[slot.index].configuration.removeAll()
+    }
+
     /// Ends a stream: what is queued of it is still delivered; its slot is free once the log has let go of it.
     package mutating func endStream(_ slot: StreamSlot) {
         guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return }

@@ -1,0 +1,145 @@
+import HTTPTransport
+import RelayBase
+import RelayRooms
+import Signalling
+import WebSocketProtocol
+
+/// One WebSocket, over HTTP/1.1 or as a stream of HTTP/2: the same engine behind both.
+final class Channel {
+    enum Purpose {
+        case session
+        /// The test-only echo path.
+        case echo
+    }
+
+    enum SessionState {
+        case awaitingHello
+        case ready
+        /// A join is on its way to the room's home.
+        case joining
+        case inRoom(Membership)
+    }
+
+    unowned let connection: Connection
+    let stream: HTTP2StreamID?
+    let purpose: Purpose
+    let identity: RelayMessage.Identity?
+    var handle = Handle(index: 0, generation: 0)
+    var inbound: WebSocketInbound
+    var closing: WebSocketClosing
+    var deflate: MessageCompression?
+    var state = SessionState.awaitingHello
+    var sessionID = ""
+    /// Framed messages that go before everything: the rest of a media message that was begun.
+    var unfinished = ByteQueue()
+    /// Framed control messages, reserved lane: never behind media.
+    var control = ByteQueue()
+    var pendingPublishes = 0
+    let openedAt: MonotonicInstant
+    var lastReceived: MonotonicInstant
+    var lastPing: MonotonicInstant
+    /// When the peer last took bytes while some were waiting for it.
+    var lastProgress: MonotonicInstant
+    var requestBudget: RequestBudget
+    var timer: TimerID?
+    var closeReason: String?
+    /// The transport ends once everything queued is sent.
+    var endsAfterFlush = false
+    var isGone = false
+
+    init(
+        connection: Connection, stream: HTTP2StreamID?, purpose: Purpose, identity: RelayMessage.Identity?, inbound: WebSocketInboundConfiguration,
+        deflate: MessageCompression?, limits: Limits, now: MonotonicInstant
+    ) {
+        self.connection = connection
+        self.stream = stream
+        self.purpose = purpose
+        self.identity = identity
+        self.inbound = WebSocketInbound(inbound)
+        self.deflate = deflate
+        closing = WebSocketClosing(role: .server, closeHandshakeMillisecondsMax: limits.closeHandshakeMillisecondsMax)
+        openedAt = now
+        lastReceived = now
+        lastPing = now
+        lastProgress = now
+        requestBudget = RequestBudget(perSecond: limits.controlMessagesPerSecondMax, now: now)
+    }
+
+    var membership: Membership? {
+        if case .inRoom(let membership) = state { membership } else { nil }
+    }
+}
+
+/// A session's place in a room.
+final class Membership {
+    let room: LocalRoom
+    let home: Int
+    let participant: ParticipantID
+    let subscriber: Handle
+    /// Streams of one's own, ended ones included as long as frames of theirs may be under way.
+    var published: [PublishedStream] = []
+    var subscribesToAll = false
+
+    init(room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle) {
+        self.room = room
+        self.home = home
+        self.participant = participant
+        self.subscriber = subscriber
+    }
+}
+
+struct PublishedStream {
+    let id: UInt32
+    let slot: StreamSlot
+    let lane: Lane
+    var isConfigured = false
+    var hasEnded = false
+}
+
+/// Requests a session may make: refilled evenly, a second's worth at most.
+struct RequestBudget {
+    private let perSecond: UInt64
+    private var thousandths: UInt64
+    private var filledAt: MonotonicInstant
+
+    init(perSecond: Int, now: MonotonicInstant) {
+        self.perSecond = UInt64(max(1, perSecond))
+        thousandths = self.perSecond * 1_000
+        filledAt = now
+    }
+
+    mutating func take(now: MonotonicInstant) -> Bool {
+        let elapsed = min(now.milliseconds(since: filledAt), 1_000)
+        if elapsed > 0 {
+            thousandths = min(thousandths + elapsed * perSecond, perSecond * 1_000)
+            filledAt = now
+        }
+        guard thousandths >= 1_000 else { return false }
+        thousandths -= 1_000
+        return true
+    }
+}
+
+/// One loop's share of a room: its data plane, and which of the loop's channels are in.
+final class LocalRoom {
+    let number: RoomNumber
+    var handle = Handle(index: 0, generation: 0)
+    var fanout: RoomFanout
+    var members: [(participant: ParticipantID, channel: Handle)] = []
+    /// By slot index: where the stream comes from and where else it goes.
+    var routes: [StreamRoute] = []
+    var isDirty = false
+
+    init(number: RoomNumber, limits: Limits) {
+        self.number = number
+        fanout = RoomFanout(limits: limits)
+    }
+}
+
+struct StreamRoute {
+    var entry: StreamEntry
+    /// This loop asked the publisher's loop for the frames.
+    var isRequested = false
+    /// Other loops that asked this one.
+    var remote: [RemoteInterest] = []
+}

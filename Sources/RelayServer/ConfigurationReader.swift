@@ -1,0 +1,141 @@
+import FoundationEssentials
+
+/// A fault in the configuration: where, and what is wrong. All of them are reported at once.
+package struct ConfigurationFault: Error, Equatable, Sendable, CustomStringConvertible {
+    package let path: String
+    package let message: String
+
+    package var description: String { "\(path): \(message)" }
+}
+
+/// A JSON value of any shape.
+enum JSONValue: Decodable, Equatable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+}
+
+/// Takes values out of a JSON object by key, collects faults with the key's path, and in the end names the keys that nobody asked for.
+struct ConfigurationReader {
+    let path: String
+    private var members: [String: JSONValue]
+    private(set) var faults: [ConfigurationFault] = []
+
+    init(_ members: [String: JSONValue], path: String = "") {
+        self.members = members
+        self.path = path
+    }
+
+    private func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    mutating func fault(_ key: String, _ message: String) {
+        faults.append(ConfigurationFault(path: path(of: key), message: message))
+    }
+
+    mutating func string(_ key: String) -> String? {
+        switch members.removeValue(forKey: key) {
+        case nil: return nil
+        case .string(let value): return value
+        default:
+            fault(key, "must be a string")
+            return nil
+        }
+    }
+
+    mutating func bool(_ key: String) -> Bool? {
+        switch members.removeValue(forKey: key) {
+        case nil: return nil
+        case .bool(let value): return value
+        default:
+            fault(key, "must be true or false")
+            return nil
+        }
+    }
+
+    mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        switch members.removeValue(forKey: key) {
+        case nil: return nil
+        case .number(let value):
+            if let integer = Int(exactly: value), range.contains(integer) { return integer }
+            fault(key, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        default:
+            fault(key, "must be a whole number")
+            return nil
+        }
+    }
+
+    mutating func strings(_ key: String) -> [String]? {
+        switch members.removeValue(forKey: key) {
+        case nil: return nil
+        case .array(let values):
+            var strings: [String] = []
+            for (index, value) in values.enumerated() {
+                if case .string(let string) = value { strings.append(string) } else { fault("\(key)[\(index)]", "must be a string") }
+            }
+            return strings
+        default:
+            fault(key, "must be a list of strings")
+            return nil
+        }
+    }
+
+    /// Reads a nested object with a reader of its own, whose faults are kept here.
+    mutating func object(_ key: String, _ read: (inout ConfigurationReader) -> Void) {
+        switch members.removeValue(forKey: key) {
+        case nil: return
+        case .object(let values):
+            var nested = ConfigurationReader(values, path: path(of: key))
+            read(&nested)
+            faults += nested.finish()
+        default: fault(key, "must be an object")
+        }
+    }
+
+    mutating func objects(_ key: String, _ read: (inout ConfigurationReader) -> Void) {
+        switch members.removeValue(forKey: key) {
+        case nil: return
+        case .array(let values):
+            for (index, value) in values.enumerated() {
+                guard case .object(let members) = value else {
+                    fault("\(key)[\(index)]", "must be an object")
+                    continue
+                }
+                var nested = ConfigurationReader(members, path: "\(path(of: key))[\(index)]")
+                read(&nested)
+                faults += nested.finish()
+            }
+        default: fault(key, "must be a list of objects")
+        }
+    }
+
+    /// The keys that are left.
+    var keys: [String] { members.keys.sorted() }
+
+    /// All faults, unknown keys included.
+    mutating func finish() -> [ConfigurationFault] {
+        for key in keys { fault(key, "is not a known key") }
+        members.removeAll()
+        return faults
+    }
+}

@@ -1,0 +1,57 @@
+import HTTPProtocol
+import HTTPTransport
+import Reactor
+import RelayBase
+import TLSTransport
+
+/// One TCP connection of one loop: TLS handshake, then HTTP/1.1 (which may become a WebSocket) or HTTP/2 (which may carry several).
+final class Connection {
+    enum Phase {
+        case handshaking
+        case http1
+        case webSocket(Channel)
+        case http2(HTTP2Session)
+        /// What is queued is still sent; nothing is read any more.
+        case closing
+    }
+
+    let secure: SecureConnection
+    let descriptor: FileDescriptor
+    let address: SocketAddress
+    var handle = Handle(index: 0, generation: 0)
+    var phase = Phase.handshaking
+    var identity: PeerIdentity?
+    /// HTTP/1.1: bytes of a head that is not complete.
+    var inbound = ByteQueue()
+    var headParser: HTTPRequestHeadParser
+    /// HTTP/1.1: a body that is read and thrown away.
+    var bodyReader: HTTPBodyReader?
+    /// HTTP/1.1: responses to be sent; before a WebSocket's frames.
+    var outbound = ByteQueue()
+    /// HTTP/2: the WebSockets by stream.
+    var channels: [(stream: HTTP2StreamID, channel: Channel)] = []
+    var closesAfterOutbound = false
+    /// When the phase must have moved on.
+    var deadline = MonotonicInstant.distantFuture
+    var timer: TimerID?
+    var handshakeCounted = true
+    var wantsWrite = false
+    var isDirty = false
+    /// Bytes were left in the receive buffers so that other connections get their turn.
+    var readsLater = false
+    var closeReason: String?
+
+    init(secure: SecureConnection, descriptor: FileDescriptor, address: SocketAddress, limits: Limits) {
+        self.secure = secure
+        self.descriptor = descriptor
+        self.address = address
+        headParser = HTTPRequestHeadParser(limits: limits)
+    }
+
+    /// The kernel took less than it was given: sealing more now would only make what is queued older.
+    var isBlocked: Bool { secure.hasUnsent }
+
+    func channel(of stream: HTTP2StreamID) -> Channel? {
+        channels.first { $0.stream == stream }?.channel
+    }
+}

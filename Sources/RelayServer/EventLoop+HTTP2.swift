@@ -1,0 +1,138 @@
+import HTTPProtocol
+import HTTPTransport
+import RelayBase
+import TLSTransport
+import WebSocketProtocol
+
+extension EventLoop {
+    func receivedHTTP2(_ connection: Connection, _ session: HTTP2Session, _ bytes: UnsafeMutableRawBufferPointer) {
+        do {
+            try unsafe session.receive(UnsafeRawBufferPointer(bytes), now: now)
+        } catch {
+            connection.closeReason = "http2_\(error.label)"
+        }
+        drainHTTP2(connection, session)
+    }
+
+    func expireHTTP2(_ connection: Connection, _ session: HTTP2Session) {
+        do {
+            try session.deadlineReached(now: now)
+        } catch {
+            connection.closeReason = "http2_\(error.label)"
+        }
+        drainHTTP2(connection, session)
+    }
+
+    /// Handles what the session has to tell, and sees to its deadline and output.
+    func drainHTTP2(_ connection: Connection, _ session: HTTP2Session) {
+        while connections.contains(connection.handle), let event = session.nextEvent() { handle(event, connection, session) }
+        guard connections.contains(connection.handle) else { return }
+        if session.fault != nil { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_fault") }
+        if !connection.closesAfterOutbound { setDeadline(connection, session.nextDeadline) }
+        markDirty(connection)
+    }
+
+    private func handle(_ event: HTTP2Event, _ connection: Connection, _ session: HTTP2Session) {
+        switch event {
+        case .request(let id, let fields, let endOfStream): request(connection, session, id, fields, endOfStream)
+        case .headerListTooLarge(let id):
+            counters.httpRequests &+= 1
+            respondHTTP2(session, id, ProblemDocument(.tooManyFields).response())
+        case .dataAvailable(let id): data(connection, session, id)
+        case .endOfStream(let id):
+            if let channel = connection.channel(of: id) {
+                channel.closeReason = channel.closeReason ?? "peer_ended"
+                endStream(connection, session, channel)
+            }
+        case .streamClosed(let id, let code):
+            guard let place = connection.channels.firstIndex(where: { $0.stream == id }) else { return }
+            let channel = connection.channels.remove(at: place).channel
+            channelGone(channel, reason: code == .noError ? "peer_ended" : "stream_reset")
+        case .writable(let id):
+            if connection.channel(of: id) != nil { markDirty(connection) }
+        case .response, .settingsReceived, .goAwayReceived, .pingAcknowledged: break
+        }
+    }
+
+    private func data(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID) {
+        let count = session.inboundCount(id)
+        guard count > 0 else { return }
+        if let channel = connection.channel(of: id) { unsafe receivedWebSocket(channel, session.inboundInPlace(id)) }
+        // A body that nobody wants is dropped; either way the peer gets its window back only now.
+        session.consume(id, min(count, session.inboundCount(id)))
+    }
+
+    private func request(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ fields: [HTTP2Field], _ endOfStream: Bool) {
+        counters.httpRequests &+= 1
+        let head: HTTPRequestHead
+        do {
+            head = try EventLoop.head(of: fields, limits: limits)
+        } catch {
+            switch error.resolution {
+            case .respond(let fault): respondHTTP2(session, id, ProblemDocument(fault).response())
+            case .resetStream: session.reset(id, .protocolError)
+            }
+            return
+        }
+        switch ExtendedConnectDecision(head) {
+        case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
+            connect(connection, session, id, request)
+        case .accept:
+            respondHTTP2(session, id, ProblemDocument(status: .notFound, detail: "There is no WebSocket at this path.").response())
+        case .refuse(let refusal):
+            respondHTTP2(session, id, ProblemDocument(refusal).response(extra: refusal.responseFields(over: .http2)))
+        case .resetStream: session.reset(id, .protocolError)
+        case .notRequested where head.method == .connect:
+            respondHTTP2(session, id, ProblemDocument(status: .notImplemented, detail: "This is no proxy.").response())
+        case .notRequested:
+            let (response, body) = endpoints(connection).response(to: head)
+            respondHTTP2(session, id, (response, head.method == .head ? [] : body))
+        }
+    }
+
+    private static func head(of fields: [HTTP2Field], limits: Limits) throws(HTTP2HeadFault) -> HTTPRequestHead {
+        var builder = HTTP2RequestHeadBuilder(limits: limits)
+        for field in fields {
+            let name = Array(field.name.utf8)
+            let value = Array(field.value.utf8)
+            try builder.append(name: name.span.bytes, value: value.span.bytes)
+        }
+        return try builder.finish()
+    }
+
+    private func respondHTTP2(_ session: HTTP2Session, _ id: HTTP2StreamID, _ response: (head: HTTPResponseHead, body: [UInt8])) {
+        counters.responses[response.head.status.code, default: 0] &+= 1
+        var fields: [HTTP2Field] = [("date", date.current())]
+        for field in response.head.fields.lines where field.name != "connection" { fields.append((field.name, field.value)) }
+        guard session.respond(id, status: response.head.status.code, fields: fields, endOfStream: response.body.isEmpty) else { return }
+        if !response.body.isEmpty {
+            _ = unsafe response.body.withUnsafeBytes { unsafe session.write(id, $0) }
+            session.endStream(id)
+        }
+    }
+
+    private func connect(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest) {
+        switch acceptance(of: request, connection, over: .http2) {
+        case .refuse(let status, let detail):
+            respondHTTP2(session, id, ProblemDocument(status: status, detail: detail).response())
+        case .accept(let purpose, let answer):
+            var fields: [HTTP2Field] = []
+            if let subprotocol = answer.subprotocol { fields.append(("sec-websocket-protocol", subprotocol)) }
+            if let extensions = answer.extensions { fields.append(("sec-websocket-extensions", extensions)) }
+            counters.responses[200, default: 0] &+= 1
+            guard session.respond(id, status: 200, fields: fields, endOfStream: false),
+                let channel = openChannel(connection, stream: id, purpose, answer.deflate)
+            else { return }
+            connection.channels.append((id, channel))
+        }
+    }
+
+    /// The peer ended its half, or both close frames have passed: this end follows.
+    func endStream(_ connection: Connection, _ session: HTTP2Session, _ channel: Channel) {
+        guard let stream = channel.stream else { return }
+        leaveRoom(channel, reason: .lost)
+        channel.endsAfterFlush = true
+        flushHTTP2Channel(session, channel, stream)
+        markDirty(connection)
+    }
+}

@@ -1,0 +1,110 @@
+import HTTPTransport
+import Reactor
+import RelayBase
+import RelayRooms
+import Signalling
+import TLSTransport
+
+extension EventLoop {
+    /// A few times a second: rooms are tidied, metrics published, certificates checked.
+    func housekeeping() {
+        _ = timers.schedule(at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
+        for handle in rooms.handles {
+            guard let room = rooms[handle] else { continue }
+            room.fanout.tidy(now: now)
+            requestKeyFrames(room)
+        }
+        closeExpiredCertificates()
+        shared.board.publish(snapshot(), loop: index)
+        if let deadline = drainDeadline, now >= deadline || counters.webSockets == 0 { endDrain() }
+    }
+
+    /// The counters with what is still in the rooms.
+    func snapshot() -> LoopCounters {
+        var counters = counters
+        counters.rooms = home.rooms.count
+        counters.streams = home.rooms.values.reduce(0) { $0 + $1.streams.count }
+        for handle in rooms.handles {
+            guard let room = rooms[handle] else { continue }
+            counters.frames.add(room.fanout.totalAccount())
+            counters.framesPending &+= room.fanout.totalPending()
+        }
+        return counters
+    }
+
+    private func closeExpiredCertificates() {
+        let seconds = Int64(WallClock.now() / 1_000)
+        for handle in connections.handles {
+            guard let connection = connections[handle], let identity = connection.identity, identity.notAfter < seconds else { continue }
+            endTrust(connection, reason: "certificate_expired")
+        }
+    }
+
+    /// Sessions end with a close frame that says why; other connections just end.
+    private func endTrust(_ connection: Connection, reason: String) {
+        let channels = connection.webSockets
+        for channel in channels { beginClose(channel, .policyViolation, reason: reason, counted: reason) }
+        if case .http2(let session) = connection.phase { session.goAway(.noError) }
+        if channels.isEmpty { closeAfterFlush(connection, reason: reason) }
+    }
+
+    // MARK: Reload
+
+    /// New certificates, authorities or revocation lists: live connections that the new ones do not trust end.
+    func reload(_ context: TLSContext) {
+        self.context = context
+        for handle in connections.handles {
+            guard let connection = connections[handle], connection.identity != nil, let fault = connection.secure.peerFault(under: context) else {
+                continue
+            }
+            endTrust(connection, reason: "certificate_\(fault.reason)")
+        }
+    }
+
+    // MARK: Drain
+
+    /// Tells every session that the relay goes away, and ends them at the deadline.
+    func drain(_ deadlineMilliseconds: UInt64) {
+        guard drainDeadline == nil else { return }
+        drainDeadline = now.advanced(byMilliseconds: deadlineMilliseconds)
+        let news = RelayMessage.goAway(deadlineMilliseconds: deadlineMilliseconds, reason: "drain").encoded
+        for handle in channels.handles {
+            guard let channel = channels[handle], channel.purpose == .session, channel.sessionID != "" else { continue }
+            sendText(channel, news)
+        }
+        for handle in connections.handles {
+            guard let connection = connections[handle] else { continue }
+            if case .http2(let session) = connection.phase, connection.channels.isEmpty {
+                session.goAway(.noError)
+                markDirty(connection)
+            }
+        }
+    }
+
+    private func endDrain() {
+        for handle in channels.handles {
+            if let channel = channels[handle] { beginClose(channel, .goingAway, reason: "the relay goes away", counted: "drain") }
+        }
+        flushDirty()
+        isStopping = true
+    }
+
+    /// The loop ends: what can be sent at once is, the rest is let go.
+    func closeEverything() {
+        shared.board.publish(snapshot(), loop: index)
+        for handle in connections.handles {
+            guard let connection = connections[handle] else { continue }
+            try? connection.secure.shutdown()
+            close(connection, reason: "stopped")
+        }
+        for place in listeners.indices { calls.close(listeners[place].descriptor) }
+    }
+}
+
+extension Connection {
+    /// The WebSockets that the connection carries.
+    var webSockets: [Channel] {
+        if case .webSocket(let channel) = phase { return [channel] }
+        return channels.map(\.channel)
+    }
+}

@@ -1,0 +1,250 @@
+import MediaProtocol
+import Reactor
+import RelayBase
+import RelayRooms
+import Signalling
+import WebSocketProtocol
+
+extension EventLoop {
+    static let protocolVersion = 1
+    private static let displayNameBytesMax = 64
+    private static let sourceBytesMax = 64
+
+    /// One text message of a session. Whatever it is, it gets exactly one answer; only what is not JSON at all closes.
+    func request(_ channel: Channel, _ bytes: [UInt8]) {
+        guard channel.requestBudget.take(now: now) else {
+            beginClose(channel, .policyViolation, reason: "more than controlMessagesPerSecondMax", counted: "control_rate")
+            return
+        }
+        do throws(SignallingFault) {
+            let incoming = try IncomingRequest(decoding: bytes)
+            do throws(Refusal) {
+                try perform(channel, incoming.id, incoming.request)
+            } catch {
+                refuse(channel, incoming.id, error)
+            }
+        } catch {
+            switch error {
+            case .notJSON: beginClose(channel, .invalidFramePayloadData, reason: "a text message must be one JSON object", counted: "not_json")
+            case .malformed(let id, let detail): refuse(channel, id, .malformed(detail))
+            case .unknownType(let id, let type): refuse(channel, id, .unknownType(type))
+            }
+        }
+    }
+
+    func refuse(_ channel: Channel, _ id: UInt64?, _ refusal: Refusal) {
+        counters.requestErrors[refusal.code, default: 0] &+= 1
+        send(channel, .error(id: id, refusal))
+    }
+
+    private func perform(_ channel: Channel, _ id: UInt64, _ request: ClientRequest) throws(Refusal) {
+        if case .hello(let hello) = request {
+            try self.hello(channel, id, hello)
+            return
+        }
+        guard channel.sessionID != "" else { throw .helloFirst }
+        switch request {
+        case .hello: break
+        case .time(let time):
+            guard time.clientTime.isFinite else { throw .badValue("clientTime") }
+            var answer = RelayMessage.Answer()
+            answer.clientTime = time.clientTime
+            answer.serverTime = Double(WallClock.now())
+            send(channel, .ok(id: id, answer))
+        case .join(let join): try self.join(channel, id, join)
+        case .leave:
+            guard channel.membership != nil else { throw Refusal(RoomFault.notAMember) }
+            leaveRoom(channel, reason: .left)
+            send(channel, .ok(id: id, .init()))
+        case .publish(let publish): try self.publish(channel, id, publish)
+        case .unpublish(let reference):
+            let membership = try self.membership(channel)
+            guard membership.published.contains(where: { $0.id == reference.stream && !$0.hasEnded }) else { throw Refusal(RoomFault.unknownStream) }
+            post(
+                .unpublish(membership.room.number, membership.participant, requester: address(of: channel), requestID: id, stream: reference.stream),
+                to: membership.home)
+        case .subscribe(let subscribe): try self.subscribe(channel, id, subscribe)
+        case .unsubscribe(let unsubscribe): try self.unsubscribe(channel, id, unsubscribe)
+        case .requestKeyFrame(let reference): try requestKeyFrame(channel, id, reference.stream)
+        }
+    }
+
+    private func membership(_ channel: Channel) throws(Refusal) -> Membership {
+        guard let membership = channel.membership else { throw Refusal(RoomFault.notAMember) }
+        return membership
+    }
+
+    func address(of channel: Channel) -> MemberAddress {
+        MemberAddress(loop: index, token: channel.handle.packed)
+    }
+
+    // MARK: Hello
+
+    private func hello(_ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello) throws(Refusal) {
+        guard channel.sessionID == "" else { throw .helloTwice }
+        guard hello.versions.contains(EventLoop.protocolVersion) else { throw .noCommonVersion }
+        channel.sessionID = shared.sessionIDs.next()
+        channel.state = .ready
+        counters.sessions += 1
+        let limits = RelayMessage.SessionLimits(
+            controlMessageBytesMax: limits.controlMessageBytesMax, audioFrameBytesMax: limits.audioFrameBytesMax,
+            videoFrameBytesMax: limits.videoFrameBytesMax, dataFrameBytesMax: limits.dataFrameBytesMax,
+            streamsPerParticipantMax: limits.streamsPerParticipantMax, controlMessagesPerSecondMax: limits.controlMessagesPerSecondMax)
+        send(
+            channel,
+            .welcome(
+                id: id,
+                .init(
+                    version: EventLoop.protocolVersion, session: channel.sessionID, identity: channel.identity, limits: limits,
+                    serverTime: Double(WallClock.now()), node: shared.node)))
+    }
+
+    // MARK: Rooms
+
+    private func join(_ channel: Channel, _ id: UInt64, _ join: ClientRequest.Join) throws(Refusal) {
+        switch channel.state {
+        case .ready: break
+        case .joining: throw .pending
+        case .awaitingHello: throw .helloFirst
+        case .inRoom: throw .alreadyInRoom
+        }
+        guard let name = RoomName(join.room, bytesMax: limits.roomNameBytesMax) else { throw .badRoomName }
+        if let displayName = join.displayName, displayName.utf8.count > EventLoop.displayNameBytesMax { throw .badValue("displayName") }
+        guard !shared.readiness.isDraining else { throw .draining }
+        channel.state = .joining
+        let profile = MemberProfile(identity: channel.identity, displayName: join.displayName)
+        post(.join(JoinRequest(name: name, profile: profile, address: address(of: channel), requestID: id)), to: shared.home(of: name))
+    }
+
+    /// Takes a session out of its room, whatever the cause; what was begun for it is not finished here.
+    func leaveRoom(_ channel: Channel, reason: RelayMessage.LeaveReason) {
+        guard let membership = channel.membership else { return }
+        let room = membership.room
+        channel.state = .ready
+        // A message that was begun is finished first: the WebSocket lives on.
+        if !channel.isGone { room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished) }
+        room.members.removeAll { $0.participant == membership.participant }
+        room.fanout.removeSubscriber(membership.subscriber)
+        counters.participants -= 1
+        post(.leave(room.number, membership.participant, reason: reason), to: membership.home)
+        releaseInterest(room)
+        if room.members.isEmpty { dropRoom(room) }
+    }
+
+    // MARK: Streams
+
+    private func publish(_ channel: Channel, _ id: UInt64, _ publish: ClientRequest.Publish) throws(Refusal) {
+        let membership = try membership(channel)
+        guard let codec = publish.kind == .data ? true : EventLoop.isKnown(publish.codec, kind: publish.kind) else { throw .unknownCodec(publish.codec) }
+        guard codec else { throw .badValue("codec") }
+        if let source = publish.source, source.utf8.count > EventLoop.sourceBytesMax { throw .badValue("source") }
+        if publish.codec.utf8.count > MediaCodec.codecStringBytesMax { throw .badValue("codec") }
+        if let description = publish.description { try EventLoop.check(description) }
+        guard channel.pendingPublishes < limits.streamsPerParticipantMax else { throw .pending }
+        channel.pendingPublishes += 1
+        post(
+            .publish(
+                PublishRequest(
+                    room: membership.room.number, participant: membership.participant, address: address(of: channel), requestID: id,
+                    lane: Lane(publish.kind), body: publish)),
+            to: membership.home)
+    }
+
+    /// `nil`: not a codec; false: a codec of the other kind.
+    private static func isKnown(_ codec: String, kind: StreamKind) -> Bool? {
+        guard let known = MediaCodec(codecString: codec) else { return nil }
+        return switch known {
+        case .audio: kind == .audio
+        case .video: kind == .video
+        }
+    }
+
+    private static func check(_ description: Signalling.StreamDescription) throws(Refusal) {
+        if let rate = description.sampleRate, !(rate.isFinite && rate >= 1_000 && rate <= 768_000) { throw .badValue("description.sampleRate") }
+        if let channels = description.channels, !(1...64).contains(channels) { throw .badValue("description.channels") }
+        if let frame = description.frameMilliseconds, !(frame.isFinite && frame > 0 && frame <= 1_000) {
+            throw .badValue("description.frameMilliseconds")
+        }
+        if let width = description.width, !(1...16_384).contains(width) { throw .badValue("description.width") }
+        if let height = description.height, !(1...16_384).contains(height) { throw .badValue("description.height") }
+        if let rate = description.frameRate, !(rate.isFinite && rate > 0 && rate <= 1_000) { throw .badValue("description.frameRate") }
+        if let timescale = description.timescale, !(1...1_000_000_000).contains(timescale) { throw .badValue("description.timescale") }
+    }
+
+    private func subscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Subscribe) throws(Refusal) {
+        let membership = try membership(channel)
+        let room = membership.room
+        var slots: [StreamSlot] = []
+        if request.all == true {
+            membership.subscribesToAll = true
+            slots = room.foreignSlots(to: membership.participant)
+        } else {
+            guard let streams = request.streams, !streams.isEmpty else { throw .badValue("streams") }
+            for stream in streams {
+                guard let slot = room.fanout.slot(of: stream), room.routes[slot.index].entry.publisher != membership.participant else {
+                    throw Refusal(RoomFault.unknownStream)
+                }
+                slots.append(slot)
+            }
+        }
+        var answer = RelayMessage.Answer()
+        answer.subscribed = slots.map { room.fanout.streams[$0.index].id }
+        // The answer goes first: media of a stream follows the news of it.
+        send(channel, .ok(id: id, answer))
+        for slot in slots { subscribe(membership, slot) }
+        markDirty(room)
+    }
+
+    func subscribe(_ membership: Membership, _ slot: StreamSlot) {
+        membership.room.fanout.subscribe(Int(membership.subscriber.index), slot)
+        requestInterest(membership.room, slot)
+    }
+
+    private func unsubscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Unsubscribe) throws(Refusal) {
+        let membership = try membership(channel)
+        let room = membership.room
+        var slots: [StreamSlot] = []
+        if request.all == true {
+            membership.subscribesToAll = false
+            slots = room.foreignSlots(to: membership.participant)
+        } else {
+            guard let streams = request.streams, !streams.isEmpty else { throw .badValue("streams") }
+            for stream in streams {
+                guard let slot = room.fanout.slot(of: stream) else { throw Refusal(RoomFault.unknownStream) }
+                slots.append(slot)
+            }
+        }
+        for slot in slots { room.fanout.unsubscribe(Int(membership.subscriber.index), slot) }
+        releaseInterest(room)
+        var answer = RelayMessage.Answer()
+        answer.subscribed = room.fanout.subscribed(Int(membership.subscriber.index)).map { room.fanout.streams[$0.index].id }
+        send(channel, .ok(id: id, answer))
+    }
+
+    private func requestKeyFrame(_ channel: Channel, _ id: UInt64, _ stream: UInt32) throws(Refusal) {
+        let membership = try membership(channel)
+        guard let slot = membership.room.fanout.slot(of: stream),
+            membership.room.fanout.subscribed(Int(membership.subscriber.index)).contains(slot)
+        else { throw Refusal(RoomFault.unknownStream) }
+        membership.room.fanout.wantKeyFrame(slot)
+        markDirty(membership.room)
+        send(channel, .ok(id: id, .init()))
+    }
+}
+
+extension Lane {
+    init(_ kind: StreamKind) {
+        switch kind {
+        case .audio: self = .audio
+        case .video: self = .video
+        case .data: self = .data
+        }
+    }
+}
+
+extension LocalRoom {
+    /// The slots of the streams that have not ended and are not the participant's own.
+    func foreignSlots(to participant: ParticipantID) -> [StreamSlot] {
+        fanout.openSlots.filter { routes[$0.index].entry.publisher != participant }
+    }
+}

@@ -1,0 +1,274 @@
+import HTTPProtocol
+import HTTPTransport
+import RelayBase
+import Signalling
+import TLSTransport
+import WebSocketProtocol
+
+extension EventLoop {
+    enum Acceptance {
+        case accept(Channel.Purpose, WebSocketHandshake.Response)
+        case refuse(HTTPStatus, detail: String)
+    }
+
+    static let subprotocol = "segue.v1"
+    static let echoSubprotocol = "segue-echo"
+
+    /// Whether a WebSocket is opened for a request, the same over both HTTP versions.
+    func acceptance(of request: WebSocketRequest, _ connection: Connection, over transport: WebSocketHandshake.Transport) -> Acceptance {
+        let isEcho = request.path == Endpoints.echoPath
+        switch shared.configuration.origins.decide(origin: request.origin) {
+        case .allowed, .absent: break
+        default: return .refuse(.forbidden, detail: "This origin may not open a session.")
+        }
+        guard connection.identity != nil else { return .refuse(.forbidden, detail: "A session needs a client certificate.") }
+        guard !shared.readiness.isDraining else { return .refuse(.serviceUnavailable, detail: "The relay is going away.") }
+        var asked = WebSocketHandshake.Request()
+        if let key = request.key { asked.keys = [key] }
+        asked.versions = [WebSocketHandshake.version]
+        asked.subprotocols = request.subprotocols
+        if let extensions = request.extensionsValue { asked.extensions = [extensions] }
+        let answer: WebSocketHandshake.Response
+        do {
+            let supported = isEcho ? EventLoop.echoSubprotocol : EventLoop.subprotocol
+            answer = try WebSocketHandshake.answer(asked, over: transport, supported: [supported], deflate: PerMessageDeflate.Policy())
+        } catch {
+            return .refuse(.badRequest, detail: "The WebSocket handshake is malformed: \(error).")
+        }
+        // The test path also serves clients that offer no subprotocol at all.
+        guard answer.subprotocol != nil || (isEcho && request.subprotocols.isEmpty) else {
+            return .refuse(.badRequest, detail: "The subprotocol \(EventLoop.subprotocol) must be offered.")
+        }
+        return .accept(isEcho ? .echo : .session, answer)
+    }
+
+    func openChannel(_ connection: Connection, stream: HTTP2StreamID?, _ purpose: Channel.Purpose, _ deflate: PerMessageDeflate?) -> Channel? {
+        var inbound = WebSocketInboundConfiguration(role: .server, limits: limits)
+        inbound.allowsCompression = deflate != nil
+        if purpose == .echo {
+            inbound.textBytesMax = shared.configuration.echoMessageBytesMax
+            inbound.binaryBytesMax = shared.configuration.echoMessageBytesMax
+            // The conformance suite fragments as no client of ours may.
+            inbound.messageFragmentsMax = .max
+            inbound.fragmentBytesMin = 0
+        }
+        let identity = connection.identity.map {
+            RelayMessage.Identity(name: $0.name, fingerprint: $0.keyFingerprint.description, proof: .certificate)
+        }
+        let channel = Channel(
+            connection: connection, stream: stream, purpose: purpose, identity: identity, inbound: inbound, deflate: deflate.map { MessageCompression($0) },
+            limits: limits, now: now)
+        guard let handle = channels.insert(channel) else { return nil }
+        channel.handle = handle
+        counters.webSockets += 1
+        counters.webSocketsOpened &+= 1
+        scheduleChannelTimer(channel)
+        return channel
+    }
+
+    // MARK: Receiving
+
+    /// Decodes what has come, in place, and acts on it.
+    func receivedWebSocket(_ channel: Channel, _ bytes: UnsafeMutableRawBufferPointer) {
+        channel.lastReceived = now
+        var offset = 0
+        while !channel.isGone {
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...])
+            let step: WebSocketInboundStep
+            do {
+                step = try unsafe channel.inbound.next(rest, now: now)
+            } catch {
+                fail(channel, error)
+                return
+            }
+            offset += step.consumed
+            switch step.event {
+            case .needMoreBytes, .finished: return
+            case .message(let kind, let compressed, let location):
+                unsafe message(channel, kind, compressed: compressed, channel.inbound.payload(location, in: rest))
+            case .ping(let location):
+                guard channel.closing.maySend else { continue }
+                unsafe WebSocketFrameEncoder.append(.pong, channel.inbound.payload(location, in: rest), maskingKey: nil, to: &channel.control)
+                markDirty(channel.connection)
+                boundControl(channel)
+            case .pong: break
+            case .close(let code, _): receivedClose(channel, code)
+            }
+        }
+    }
+
+    private func message(_ channel: Channel, _ kind: WebSocketMessageKind, compressed: Bool, _ payload: UnsafeRawBufferPointer) {
+        guard channel.closing.maySend else { return }
+        if compressed {
+            unsafe compressedMessage(channel, kind, payload)
+            return
+        }
+        switch (channel.purpose, kind) {
+        case (.session, .binary): unsafe mediaMessage(channel, payload)
+        case (.session, .text): unsafe request(channel, Array(payload))
+        case (.echo, _): unsafe echo(channel, kind, payload)
+        }
+    }
+
+    private func compressedMessage(_ channel: Channel, _ kind: WebSocketMessageKind, _ payload: UnsafeRawBufferPointer) {
+        // Media is compressed already: it is never inflated (protocol document, transport).
+        if channel.purpose == .session, kind == .binary {
+            beginClose(channel, .unsupportedData, reason: "media may not be compressed", counted: "compressed_media")
+            return
+        }
+        let bound = channel.purpose == .echo ? shared.configuration.echoMessageBytesMax : limits.controlMessageBytesMax
+        let inflated: [UInt8]
+        do {
+            inflated = try unsafe channel.inflate(payload, bound: bound, isText: kind == .text)
+        } catch {
+            fail(channel, error)
+            return
+        }
+        switch channel.purpose {
+        case .session: request(channel, inflated)
+        case .echo: unsafe inflated.withUnsafeBytes { unsafe echo(channel, kind, $0) }
+        }
+    }
+
+    private func echo(_ channel: Channel, _ kind: WebSocketMessageKind, _ payload: UnsafeRawBufferPointer) {
+        unsafe channel.append(kind == .text ? .text : .binary, payload)
+        markDirty(channel.connection)
+        if channel.control.count > shared.configuration.echoMessageBytesMax * 4 {
+            beginClose(channel, .tryAgainLater, reason: "echo not read", counted: "echo_not_read")
+        }
+    }
+
+    private func receivedClose(_ channel: Channel, _ code: WebSocketCloseCode?) {
+        channel.closeReason = channel.closeReason ?? "peer_\(code?.rawValue ?? 1_005)"
+        finishMedia(channel, reason: .left)
+        switch channel.closing.receiveClose(code, now: now) {
+        case .reply(let code, _):
+            WebSocketFrameEncoder.appendClose(code, maskingKey: nil, to: &channel.control)
+            endAfterFlush(channel)
+        case .finished: endAfterFlush(channel)
+        case .ignore: break
+        }
+    }
+
+    // MARK: Closing
+
+    /// The peer broke a rule of the WebSocket protocol.
+    func fail(_ channel: Channel, _ fault: WebSocketFault) {
+        channel.closeReason = channel.closeReason ?? "\(fault.closeCode.rawValue)_\(fault.rawValue)"
+        finishMedia(channel, reason: .left)
+        channel.inbound.finish()
+        if case .sendThenEnd(let code) = channel.closing.fail(fault, now: now) {
+            WebSocketFrameEncoder.appendClose(code, reason: "\(fault.closeReason)", maskingKey: nil, to: &channel.control)
+        }
+        endAfterFlush(channel)
+    }
+
+    /// Closes from this end: a rule of the session was broken, or the relay goes away. The peer's close frame is waited for.
+    func beginClose(_ channel: Channel, _ code: WebSocketCloseCode, reason: String, counted: String) {
+        guard !channel.isGone, case .send = channel.closing.sendClose(now: now) else { return }
+        channel.closeReason = channel.closeReason ?? "\(code.rawValue)_\(counted)"
+        finishMedia(channel, reason: .left)
+        WebSocketFrameEncoder.appendClose(code, reason: reason, maskingKey: nil, to: &channel.control)
+        scheduleChannelTimer(channel)
+        markDirty(channel.connection)
+    }
+
+    /// Media ends here: what was begun is finished, and nothing of the room follows.
+    private func finishMedia(_ channel: Channel, reason: RelayMessage.LeaveReason) {
+        if let membership = channel.membership {
+            membership.room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished)
+        }
+        leaveRoom(channel, reason: reason)
+    }
+
+    private func endAfterFlush(_ channel: Channel) {
+        channel.endsAfterFlush = true
+        scheduleChannelTimer(channel)
+        markDirty(channel.connection)
+    }
+
+    /// The WebSocket is no more: its connection or stream has ended.
+    func channelGone(_ channel: Channel, reason: String) {
+        guard channels.remove(channel.handle) != nil else { return }
+        channel.isGone = true
+        leaveRoom(channel, reason: .lost)
+        if let timer = channel.timer { timers.cancel(timer) }
+        counters.webSockets -= 1
+        if channel.sessionID != "" { counters.sessions -= 1 }
+        counters.webSocketsClosed[channel.closeReason ?? reason, default: 0] &+= 1
+    }
+
+    /// A peer that makes the relay talk and does not listen is closed.
+    func boundControl(_ channel: Channel) {
+        guard channel.purpose == .session || channel.control.count > shared.configuration.echoMessageBytesMax * 4 else { return }
+        guard channel.control.count > limits.controlQueueBytesMax else { return }
+        channel.control.removeAll()
+        beginClose(channel, .tryAgainLater, reason: "control messages not read", counted: "control_queue")
+    }
+
+    func sendText(_ channel: Channel, _ bytes: [UInt8]) {
+        guard !channel.isGone, channel.closing.maySend else { return }
+        unsafe bytes.withUnsafeBytes { unsafe channel.append(.text, $0) }
+        markDirty(channel.connection)
+        boundControl(channel)
+    }
+
+    func send(_ channel: Channel, _ message: RelayMessage) {
+        sendText(channel, message.encoded)
+    }
+
+    // MARK: Time
+
+    /// The timer comes round at least this often: incomplete messages begin between its turns.
+    private static let channelTimerMillisecondsMax: UInt64 = 5_000
+
+    func scheduleChannelTimer(_ channel: Channel) {
+        var deadline = now.advanced(byMilliseconds: EventLoop.channelTimerMillisecondsMax)
+        deadline = min(deadline, channel.closing.nextDeadline)
+        deadline = min(deadline, channel.inbound.nextDeadline)
+        deadline = min(deadline, channel.lastPing.advanced(byMilliseconds: limits.pingMilliseconds))
+        deadline = min(deadline, channel.lastReceived.advanced(byMilliseconds: limits.silenceMillisecondsMax))
+        // Never at once again: what is due is handled in this turn.
+        deadline = max(deadline, now.advanced(byMilliseconds: 1))
+        if let timer = channel.timer, timers.reschedule(timer, at: deadline) { return }
+        channel.timer = timers.schedule(at: deadline, TimerEvent(payload: channel.handle.packed, kind: TimerKind.channel))
+    }
+
+    func channelTimer(_ channel: Channel) {
+        channel.timer = nil
+        defer { if !channel.isGone { scheduleChannelTimer(channel) } }
+        if channel.closing.expired(now: now) {
+            endTransport(channel, reason: channel.closeReason ?? "close_timeout")
+            return
+        }
+        if let fault = channel.inbound.expired(now: now) {
+            fail(channel, fault)
+            return
+        }
+        guard channel.closing.maySend else { return }
+        if now.milliseconds(since: channel.lastReceived) >= limits.silenceMillisecondsMax {
+            channel.closeReason = "silent"
+            endTransport(channel, reason: "silent")
+        } else if isStalled(channel) {
+            beginClose(channel, .tryAgainLater, reason: "no progress for \(limits.stallMillisecondsMax) ms", counted: "stalled")
+        } else if channel.purpose == .session, case .awaitingHello = channel.state,
+            now.milliseconds(since: channel.openedAt) >= limits.helloMillisecondsMax
+        {
+            beginClose(channel, .policyViolation, reason: "no hello", counted: "no_hello")
+        } else if now.milliseconds(since: channel.lastPing) >= limits.pingMilliseconds {
+            channel.lastPing = now
+            WebSocketFrameEncoder.append(.ping, [UInt8]().span.bytes, maskingKey: nil, to: &channel.control)
+            markDirty(channel.connection)
+        }
+    }
+
+    /// Ends what carries the WebSocket: the TCP connection, or the HTTP/2 stream.
+    func endTransport(_ channel: Channel, reason: String) {
+        if let stream = channel.stream, case .http2(let session) = channel.connection.phase {
+            session.reset(stream, .cancel)
+            drainHTTP2(channel.connection, session)
+        } else {
+            close(channel.connection, reason: reason)
+        }
+    }
+}

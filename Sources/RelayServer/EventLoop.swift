@@ -1,0 +1,221 @@
+import Glibc
+import HTTPTransport
+import Reactor
+import RelayBase
+import RelayRooms
+import TLSTransport
+
+/// One event loop: a thread, an epoll instance, a listener, and everything that belongs to the connections it accepted.
+///
+/// Extensions hold the parts: accepting, HTTP, WebSockets, sessions, the rooms it is home to, media, housekeeping.
+final class EventLoop {
+    /// epoll tokens below the connections': a packed handle is never that small.
+    enum Token {
+        static let wake: UInt64 = 1
+        static let listener: UInt64 = 16
+    }
+
+    enum TimerKind {
+        static let connection: UInt8 = 1
+        static let channel: UInt8 = 2
+        static let housekeeping: UInt8 = 3
+        static let listener: UInt8 = 4
+    }
+
+    let index: Int
+    let shared: Shared
+    let limits: Limits
+    let calls = SystemCalls.linux
+    var selector: Selector
+    var timers: TimerWheel
+    var listeners: [LoopListener]
+    var context: TLSContext
+    let scratch: TransportScratch
+    var connections: Slab<Connection>
+    var channels: Slab<Channel>
+    var rooms: Slab<LocalRoom>
+    var roomHandles: [RoomNumber: Handle] = [:]
+    var home: Rooms
+    var counters = LoopCounters()
+    /// Plaintext on its way into records.
+    let egress: UnsafeMutableRawBufferPointer
+    var http2Output = ByteQueue()
+    var now: MonotonicInstant
+    var dirtyRooms: [LocalRoom] = []
+    var dirtyConnections: [Connection] = []
+    var readLater: [Connection] = []
+    /// Rings written to in this turn, by loop.
+    var ringsWritten: [Bool]
+    var inbox: [LoopMessage] = []
+    /// Messages that found a mailbox full; tried again each turn.
+    var outbox: [[LoopMessage]]
+    var handshakeBudget = 0
+    var date = DateText()
+    var drainDeadline: MonotonicInstant?
+    var isStopping = false
+    let startedAt: MonotonicInstant
+
+    /// Handshake steps per turn: a mutual handshake takes about a millisecond, and media waits meanwhile.
+    static let handshakeStepsPerTurn = 2
+    static let receivesPerTurn = 8
+    static let egressBytes = 16 << 10
+    static let housekeepingMilliseconds: UInt64 = 250
+    static let outboxMessagesMax = 1 << 18
+
+    init(index: Int, shared: Shared, context: TLSContext, listeners: consuming [LoopListener]) throws(SystemFault) {
+        self.index = index
+        self.shared = shared
+        limits = shared.limits
+        self.context = context
+        now = MonotonicClock.now()
+        startedAt = now
+        selector = try Selector(calls: calls)
+        timers = TimerWheel(now: now)
+        scratch = TransportScratch(readiness: .levelTriggered)
+        connections = Slab(capacityMax: shared.limits.connectionsMax)
+        channels = Slab()
+        rooms = Slab()
+        home = Rooms(limits: shared.limits, loop: index, loops: shared.loops)
+        unsafe egress = .allocate(byteCount: EventLoop.egressBytes, alignment: 64)
+        ringsWritten = Array(repeating: false, count: shared.loops)
+        outbox = Array(repeating: [], count: shared.loops)
+        self.listeners = listeners
+        try selector.add(shared.wakes[index].descriptor, token: Token.wake, interest: .read)
+        for place in self.listeners.indices {
+            try selector.add(self.listeners[place].descriptor, token: Token.listener + UInt64(place), interest: .read)
+        }
+        _ = timers.schedule(at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
+    }
+
+    deinit {
+        unsafe egress.deallocate()
+    }
+
+    /// Runs until told to stop.
+    func run() {
+        while !isStopping {
+            // The clock is read again after the wait: a turn's time is that of its events.
+            let deadline = readLater.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
+            let count: Int
+            do {
+                count = try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: MonotonicClock.now()))
+            } catch {
+                shared.log.error("selector_failed", [("loop", "\(index)"), ("fault", "\(error)")])
+                return
+            }
+            now = MonotonicClock.now()
+            turn(events: count)
+            let spent = MonotonicClock.now().nanoseconds(since: now)
+            counters.iterations &+= 1
+            counters.busyNanoseconds &+= spent
+            counters.longestIterationNanoseconds = max(counters.longestIterationNanoseconds, spent)
+        }
+        closeEverything()
+    }
+
+    private func turn(events count: Int) {
+        handshakeBudget = EventLoop.handshakeStepsPerTurn
+        resumeReads()
+        for place in 0..<count {
+            let event = selector.event(at: place)
+            switch event.token {
+            case Token.wake:
+                shared.wakes[index].reset()
+            case Token.listener..<(Token.listener + UInt64(listeners.count)):
+                accept(on: Int(event.token - Token.listener))
+            default:
+                ready(Handle(packed: event.token), event.readiness)
+            }
+        }
+        drainMailbox()
+        drainRings()
+        timers.advance(to: now)
+        while let expired = timers.nextExpired() { fire(expired) }
+        // Other loops can work on what came in while this one flushes.
+        wakeRings()
+        flushDirty()
+        wakeRings()
+        retryOutbox()
+    }
+
+    private func ready(_ handle: Handle, _ readiness: Readiness) {
+        guard let connection = connections[handle] else { return }
+        if readiness.contains(.writable) { writable(connection) }
+        guard connections.contains(handle) else { return }
+        if !readiness.isDisjoint(with: [.readable, .readHangup, .hangup, .error]) { readable(connection) }
+    }
+
+    /// Reads on where a connection was stopped for fairness.
+    private func resumeReads() {
+        guard !readLater.isEmpty else { return }
+        let connections = readLater
+        readLater.removeAll(keepingCapacity: true)
+        for connection in connections {
+            connection.readsLater = false
+            if self.connections.contains(connection.handle) { readable(connection) }
+        }
+    }
+
+    private func fire(_ event: TimerEvent) {
+        switch event.kind {
+        case TimerKind.connection:
+            if let connection = connections[Handle(packed: event.payload)] { connectionTimer(connection) }
+        case TimerKind.channel:
+            if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
+        case TimerKind.listener:
+            resumeListener(Int(event.payload))
+        default:
+            housekeeping()
+        }
+    }
+
+    // MARK: Messages between loops
+
+    /// Posts to another loop, or to this one: then it is handled within the turn.
+    func post(_ message: LoopMessage, to loop: Int) {
+        if loop == index {
+            inbox.append(message)
+        } else if !outbox[loop].isEmpty || shared.mailboxes[loop].post(message) == .full {
+            if outbox[loop].count < EventLoop.outboxMessagesMax {
+                outbox[loop].append(message)
+            } else {
+                counters.requestErrors["mailbox_overflow", default: 0] &+= 1
+            }
+        }
+    }
+
+    private func retryOutbox() {
+        for loop in outbox.indices where !outbox[loop].isEmpty {
+            var sent = 0
+            while sent < outbox[loop].count, shared.mailboxes[loop].post(outbox[loop][sent]) == .posted { sent += 1 }
+            outbox[loop].removeFirst(sent)
+        }
+    }
+
+    private func drainMailbox() {
+        shared.mailboxes[index].drain(into: &inbox)
+        drainInbox()
+    }
+
+    /// Handles what is in the inbox, and what that posts to this loop itself.
+    func drainInbox() {
+        var place = 0
+        while place < inbox.count {
+            handle(inbox[place])
+            place += 1
+        }
+        inbox.removeAll(keepingCapacity: true)
+    }
+
+    private func handle(_ message: LoopMessage) {
+        switch message {
+        case .join, .leave, .publish, .unpublish: handleAtHome(message)
+        case .joined, .published, .unpublished, .roomEvent, .streamAdded, .streamEnded: handleForMembers(message)
+        case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
+        case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .reload(let context): reload(context)
+        case .drain(let deadline): drain(deadline)
+        case .stop: isStopping = true
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import RelayRooms
+
+/// What one loop has counted. Plain numbers in the loop's own memory; copied to the metrics board a few times a second.
+struct LoopCounters: Sendable {
+    var accepted: UInt64 = 0
+    var handshakes: UInt64 = 0
+    var resumedHandshakes: UInt64 = 0
+    var refusedOutOfDescriptors: UInt64 = 0
+    var httpRequests: UInt64 = 0
+    var webSocketsOpened: UInt64 = 0
+    var framesIn: UInt64 = 0
+    var bytesIn: UInt64 = 0
+    var framesWithoutSubscribers: UInt64 = 0
+    var framesToOtherLoops: UInt64 = 0
+    var framesFromOtherLoops: UInt64 = 0
+    var framesLostBetweenLoops: UInt64 = 0
+    var framesAfterEnd: UInt64 = 0
+    var mediaBytesOut: UInt64 = 0
+    var sends: UInt64 = 0
+    var keyFrameRequests: UInt64 = 0
+    var iterations: UInt64 = 0
+    var busyNanoseconds: UInt64 = 0
+    var longestIterationNanoseconds: UInt64 = 0
+
+    // Gauges.
+    var connections = 0
+    var webSockets = 0
+    var sessions = 0
+    var rooms = 0
+    var participants = 0
+    var streams = 0
+    var framesPending: UInt64 = 0
+    var frames = FrameAccount()
+
+    // By reason: touched when something ends or is refused, never per frame.
+    var handshakeFailures: [String: UInt64] = [:]
+    var connectionsRefused: [String: UInt64] = [:]
+    var connectionsClosed: [String: UInt64] = [:]
+    var webSocketsClosed: [String: UInt64] = [:]
+    var responses: [Int: UInt64] = [:]
+    var requestErrors: [String: UInt64] = [:]
+
+    mutating func add(_ other: LoopCounters) {
+        accepted &+= other.accepted
+        handshakes &+= other.handshakes
+        resumedHandshakes &+= other.resumedHandshakes
+        refusedOutOfDescriptors &+= other.refusedOutOfDescriptors
+        httpRequests &+= other.httpRequests
+        webSocketsOpened &+= other.webSocketsOpened
+        framesIn &+= other.framesIn
+        bytesIn &+= other.bytesIn
+        framesWithoutSubscribers &+= other.framesWithoutSubscribers
+        framesToOtherLoops &+= other.framesToOtherLoops
+        framesFromOtherLoops &+= other.framesFromOtherLoops
+        framesLostBetweenLoops &+= other.framesLostBetweenLoops
+        framesAfterEnd &+= other.framesAfterEnd
+        mediaBytesOut &+= other.mediaBytesOut
+        sends &+= other.sends
+        keyFrameRequests &+= other.keyFrameRequests
+        iterations &+= other.iterations
+        busyNanoseconds &+= other.busyNanoseconds
+        longestIterationNanoseconds = max(longestIterationNanoseconds, other.longestIterationNanoseconds)
+        connections += other.connections
+        webSockets += other.webSockets
+        sessions += other.sessions
+        rooms += other.rooms
+        participants += other.participants
+        streams += other.streams
+        framesPending &+= other.framesPending
+        frames.add(other.frames)
+        handshakeFailures.merge(other.handshakeFailures, uniquingKeysWith: &+)
+        connectionsRefused.merge(other.connectionsRefused, uniquingKeysWith: &+)
+        connectionsClosed.merge(other.connectionsClosed, uniquingKeysWith: &+)
+        webSocketsClosed.merge(other.webSocketsClosed, uniquingKeysWith: &+)
+        responses.merge(other.responses, uniquingKeysWith: &+)
+        requestErrors.merge(other.requestErrors, uniquingKeysWith: &+)
+    }
+}
+
+/// The loops' latest counters, for `/metrics` on whichever loop it is asked.
+final class MetricsBoard: Sendable {
+    private let board: Locked<[LoopCounters]>
+
+    init(loops: Int) {
+        board = Locked(Array(repeating: LoopCounters(), count: loops))
+    }
+
+    func publish(_ counters: LoopCounters, loop: Int) {
+        board.withLock { $0[loop] = counters }
+    }
+
+    func snapshot() -> [LoopCounters] {
+        board.withLock { $0 }
+    }
+}

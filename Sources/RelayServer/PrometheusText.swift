@@ -1,0 +1,121 @@
+import RelayRooms
+import Reactor
+
+/// The relay's metrics in the Prometheus text exposition format 0.0.4.
+struct PrometheusText {
+    private(set) var text = ""
+
+    static func render(_ loops: [LoopCounters], isDraining: Bool, uptimeSeconds: Double) -> String {
+        var writer = PrometheusText()
+        var sum = LoopCounters()
+        for loop in loops { sum.add(loop) }
+        writer.process(isDraining: isDraining, uptimeSeconds: uptimeSeconds)
+        writer.connections(sum)
+        writer.media(sum)
+        writer.loops(loops)
+        return writer.text
+    }
+
+    private mutating func process(isDraining: Bool, uptimeSeconds: Double) {
+        single("segue_up_seconds", "gauge", "Seconds since the relay started.", uptimeSeconds)
+        single("segue_draining", "gauge", "1 while the relay takes no new sessions.", isDraining ? 1 : 0)
+        let cpu = CPUUsage.ofProcess()
+        single("process_cpu_seconds_total", "counter", "User and system CPU time.", Double(cpu.totalNanoseconds) / 1e9)
+        if let memory = try? MemoryUsage.ofProcess(calls: .linux) {
+            single("process_resident_memory_bytes", "gauge", "Resident memory.", Double(memory.residentBytes))
+        }
+    }
+
+    private mutating func connections(_ sum: LoopCounters) {
+        single("segue_connections", "gauge", "Open connections.", Double(sum.connections))
+        single("segue_connections_accepted_total", "counter", "Connections accepted.", Double(sum.accepted))
+        byLabel("segue_connections_refused_total", "counter", "Connections refused before a handshake.", "reason", sum.connectionsRefused)
+        single(
+            "segue_connections_refused_descriptors_total", "counter", "Connections refused for want of file descriptors.",
+            Double(sum.refusedOutOfDescriptors))
+        byLabel("segue_connections_closed_total", "counter", "Connections that ended.", "reason", sum.connectionsClosed)
+        single("segue_handshakes_total", "counter", "TLS handshakes completed.", Double(sum.handshakes))
+        single("segue_handshakes_resumed_total", "counter", "TLS handshakes that resumed a session.", Double(sum.resumedHandshakes))
+        byLabel("segue_handshake_failures_total", "counter", "TLS handshakes that failed.", "reason", sum.handshakeFailures)
+        single("segue_http_requests_total", "counter", "HTTP requests, WebSocket upgrades included.", Double(sum.httpRequests))
+        let responses = Dictionary(uniqueKeysWithValues: sum.responses.map { (String($0.key), $0.value) })
+        byLabel("segue_http_responses_total", "counter", "HTTP responses.", "status", responses)
+        single("segue_websockets", "gauge", "Open WebSockets.", Double(sum.webSockets))
+        single("segue_websockets_opened_total", "counter", "WebSockets opened.", Double(sum.webSocketsOpened))
+        byLabel("segue_websockets_closed_total", "counter", "WebSockets that ended.", "reason", sum.webSocketsClosed)
+        single("segue_sessions", "gauge", "Sessions that said hello.", Double(sum.sessions))
+        byLabel("segue_request_errors_total", "counter", "Requests that were answered with an error.", "code", sum.requestErrors)
+    }
+
+    private mutating func media(_ sum: LoopCounters) {
+        single("segue_rooms", "gauge", "Rooms.", Double(sum.rooms))
+        single("segue_participants", "gauge", "Participants in rooms.", Double(sum.participants))
+        single("segue_streams", "gauge", "Published streams.", Double(sum.streams))
+        single("segue_frames_received_total", "counter", "Media frames accepted from publishers.", Double(sum.framesIn))
+        single("segue_frame_bytes_received_total", "counter", "Bytes of those frames, headers included.", Double(sum.bytesIn))
+        single("segue_frames_unwatched_total", "counter", "Frames that nobody on the publisher's loop wanted.", Double(sum.framesWithoutSubscribers))
+        single("segue_frames_after_end_total", "counter", "Frames of streams that had ended.", Double(sum.framesAfterEnd))
+        single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
+        let ends: [String: UInt64] = [
+            "delivered": sum.frames.delivered, "expired": sum.frames.expired, "superseded": sum.frames.superseded,
+            "unsubscribed": sum.frames.unsubscribed, "refused": sum.frames.refused,
+        ]
+        byLabel("segue_frames_total", "counter", "Where frames due to subscribers ended.", "end", ends)
+        single("segue_frames_pending", "gauge", "Frames queued for subscribers.", Double(sum.framesPending))
+        let out = sum.frames.delivered &+ sum.frames.dropped &+ sum.framesPending
+        single(
+            "segue_frames_unaccounted", "gauge", "Entered less delivered, dropped and pending: 0 always.",
+            Double(Int64(bitPattern: sum.frames.entered &- out)))
+        single("segue_media_bytes_sent_total", "counter", "Plaintext bytes of media handed to TLS.", Double(sum.mediaBytesOut))
+        single("segue_sends_total", "counter", "Writes to sockets with media or control.", Double(sum.sends))
+        single("segue_key_frame_requests_total", "counter", "Key frames asked of publishers.", Double(sum.keyFrameRequests))
+        single("segue_loop_frames_forwarded_total", "counter", "Frames copied to other loops.", Double(sum.framesToOtherLoops))
+        single("segue_loop_frames_lost_total", "counter", "Frames that found the ring to another loop full.", Double(sum.framesLostBetweenLoops))
+    }
+
+    private mutating func loops(_ loops: [LoopCounters]) {
+        series("segue_loop_iterations_total", "counter", "Turns of each loop.", loops) { Double($0.iterations) }
+        series("segue_loop_busy_seconds_total", "counter", "Time each loop spent working.", loops) { Double($0.busyNanoseconds) / 1e9 }
+        series("segue_loop_longest_turn_seconds", "gauge", "The longest turn of each loop so far.", loops) {
+            Double($0.longestIterationNanoseconds) / 1e9
+        }
+    }
+
+    private mutating func header(_ name: String, _ type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
+    }
+
+    private mutating func single(_ name: String, _ type: String, _ help: String, _ value: Double) {
+        header(name, type, help)
+        text += "\(name) \(PrometheusText.number(value))\n"
+    }
+
+    private mutating func byLabel(_ name: String, _ type: String, _ help: String, _ label: String, _ values: [String: UInt64]) {
+        header(name, type, help)
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+            text += "\(name){\(label)=\"\(PrometheusText.escape(key))\"} \(value)\n"
+        }
+    }
+
+    private mutating func series(_ name: String, _ type: String, _ help: String, _ loops: [LoopCounters], _ value: (LoopCounters) -> Double) {
+        header(name, type, help)
+        for (index, loop) in loops.enumerated() { text += "\(name){loop=\"\(index)\"} \(PrometheusText.number(value(loop)))\n" }
+    }
+
+    private static func number(_ value: Double) -> String {
+        value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : String(value)
+    }
+
+    private static func escape(_ text: String) -> String {
+        var escaped = ""
+        for character in text {
+            switch character {
+            case "\\": escaped += "\\\\"
+            case "\"": escaped += "\\\""
+            case "\n": escaped += "\\n"
+            default: escaped.append(character)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,160 @@
+import Glibc
+package import Reactor
+import RelayBase
+package import TLSTransport
+
+/// Why the relay did not start.
+package enum ServerFault: Error, Sendable, CustomStringConvertible {
+    case listen(SocketAddress, SystemFault)
+    case tls(TLSSetupError)
+    case system(SystemFault)
+
+    package var description: String {
+        switch self {
+        case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
+        case .tls(let fault): "TLS: \(fault)"
+        case .system(let fault): "\(fault)"
+        }
+    }
+}
+
+/// The relay: its loops' threads, and the supervision of signals and files on the caller's thread.
+package final class Server {
+    /// Blocked before any thread starts, so that only the supervisor sees them.
+    package static let signals = [SIGTERM, SIGINT, SIGHUP]
+
+    private let shared: Shared
+    private let tickets = TicketKeys()
+    private var threads: [LoopThread] = []
+    private var signals: SignalReceiver
+    private var watched: WatchedFiles
+    private let log: Log
+    /// Where the relay listens: the kernel's choice where the configuration said port 0.
+    package private(set) var addresses: [SocketAddress] = []
+
+    /// Binds, makes the TLS context, and starts the loops.
+    package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
+        self.log = log
+        do {
+            shared = try Shared(configuration: configuration, log: log)
+            signals = try SignalReceiver(Server.signals)
+        } catch {
+            throw .system(error)
+        }
+        watched = WatchedFiles(configuration.tls)
+        let context: TLSContext
+        do {
+            context = try TLSContext(server: configuration.tls, tickets: tickets)
+        } catch {
+            throw .tls(error)
+        }
+        try start(configuration, context)
+    }
+
+    private func start(_ configuration: ServerConfiguration, _ context: TLSContext) throws(ServerFault) {
+        // All loops listen before any accepts: a fault here leaves nothing half started.
+        var sockets: [[LoopListener]] = []
+        for loop in 0..<configuration.loops {
+            var listeners: [LoopListener] = []
+            for (place, wanted) in configuration.listen.enumerated() {
+                let address = loop == 0 ? wanted : addresses[place]
+                do {
+                    let descriptor = try Socket.listen(on: address, calls: .linux)
+                    if loop == 0 { addresses.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
+                    listeners.append(LoopListener(try Listener(descriptor, calls: .linux)))
+                } catch {
+                    throw .listen(wanted, error)
+                }
+            }
+            sockets.append(listeners)
+        }
+        do {
+            for index in 0..<configuration.loops {
+                let seed = LoopSeed(index: index, shared: shared, context: context, listeners: sockets[index])
+                threads.append(try LoopThread(name: "segue-loop-\(index)") { seed.run() })
+            }
+        } catch {
+            for loop in 0..<configuration.loops { _ = shared.mailboxes[loop].post(.stop) }
+            throw .system(error)
+        }
+    }
+
+    /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGHUP reloads.
+    package func supervise() {
+        var pollDescriptor = pollfd(fd: signals.descriptor.number, events: Int16(POLLIN), revents: 0)
+        var isDraining = false
+        while true {
+            _ = unsafe poll(&pollDescriptor, 1, Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            while let signal = try? signals.next(calls: .linux) {
+                switch signal {
+                case SIGHUP: reload(because: "signal")
+                default:
+                    log.info(isDraining ? "stopping" : "draining", [("signal", "\(signal)")])
+                    shared.readiness.beginDraining()
+                    broadcast(isDraining ? .stop : .drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+                    isDraining = true
+                }
+            }
+            if isDraining, threads.allSatisfy(\.hasEnded) { break }
+            if !isDraining, watched.haveChanged() { reload(because: "files") }
+        }
+        for thread in threads { thread.join() }
+        log.info("stopped")
+    }
+
+    private func broadcast(_ message: LoopMessage) {
+        for mailbox in shared.mailboxes { _ = mailbox.post(message) }
+    }
+
+    /// New certificates, authorities and revocation lists from the same files. Bad ones change nothing and are told.
+    private func reload(because cause: String) {
+        do {
+            let context = try TLSContext(server: shared.configuration.tls, tickets: tickets)
+            broadcast(.reload(context))
+            log.info("reloaded", [("because", cause)])
+        } catch {
+            log.error("reload_failed", [("because", cause), ("fault", "\(error)")])
+        }
+    }
+}
+
+/// What a loop's thread starts with. The loop itself is made on its own thread and never leaves it.
+private struct LoopSeed: @unchecked Sendable {  // Safe: handed to one thread once; the listeners are not touched by the maker again.
+    let index: Int
+    let shared: Shared
+    let context: TLSContext
+    let listeners: [LoopListener]
+
+    func run() {
+        do {
+            try EventLoop(index: index, shared: shared, context: context, listeners: listeners).run()
+        } catch {
+            shared.log.error("loop_failed", [("loop", "\(index)"), ("fault", "\(error)")])
+        }
+    }
+}
+
+/// Notices that certificate, authority or revocation files were replaced.
+private struct WatchedFiles {
+    private let paths: [String]
+    private var stamps: [[Int64]]
+
+    init(_ configuration: TLSConfiguration) {
+        paths =
+            configuration.keyPairs.flatMap { [$0.certificateFile, $0.keyFile] } + configuration.authorityFiles + configuration.revocationListFiles
+        stamps = paths.map(WatchedFiles.stamp)
+    }
+
+    /// Whether any file is another than at the last call.
+    mutating func haveChanged() -> Bool {
+        let current = paths.map(WatchedFiles.stamp)
+        defer { stamps = current }
+        return current != stamps
+    }
+
+    private static func stamp(_ path: String) -> [Int64] {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return [] }
+        return [Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size), Int64(bitPattern: UInt64(status.st_ino))]
+    }
+}

@@ -1,0 +1,158 @@
+import FoundationEssentials
+package import HTTPProtocol
+package import Reactor
+package import RelayBase
+package import TLSTransport
+
+/// Everything that `segue serve` can be told. The annotated sample under `Deploy/` explains each key.
+package struct ServerConfiguration: Sendable {
+    package var listen: [SocketAddress] = [.loopback(port: 8_443)]
+    package var node = "segue"
+    package var loops = 1
+    package var tls = TLSConfiguration()
+    package var origins: OriginAllowList
+    package var limits = Limits()
+    package var drainMilliseconds: UInt64 = 10_000
+    package var reloadCheckMilliseconds: UInt64 = 1_000
+    /// Test only: a WebSocket at `/echo` that sends back what it gets.
+    package var echo = false
+    package var echoMessageBytesMax = 16 << 20
+
+    /// Faults of what is configured, all of them, for an operator to mend in one go.
+    package struct Invalid: Error, Sendable, CustomStringConvertible {
+        package let faults: [ConfigurationFault]
+        package var description: String { faults.map(\.description).joined(separator: "\n") }
+    }
+
+    package init() {
+        tls.applicationProtocols = ["h2", "http/1.1"]
+        // An empty list has no entry that could be at fault.
+        guard let none = try? OriginAllowList([]) else { preconditionFailure("an empty origin list is valid") }
+        origins = none
+    }
+
+    static let loopsMax = 64
+    /// Environment variables that name nothing in the configuration.
+    static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG"]
+
+    /// Reads a configuration file (JSON5), then lets `SEGUE_…` variables override it.
+    ///
+    /// - Parameters:
+    ///   - text: the file's content, or `nil` without one.
+    ///   - environment: all variables; those that do not begin with `SEGUE_` are ignored.
+    package init(text: [UInt8]?, environment: [String: String] = [:]) throws(Invalid) {
+        self.init()
+        var members: [String: JSONValue] = [:]
+        if let text {
+            let decoder = JSONDecoder()
+            decoder.allowsJSON5 = true
+            guard let value = try? decoder.decode(JSONValue.self, from: Data(text)), case .object(let object) = value else {
+                throw Invalid(faults: [ConfigurationFault(path: "(file)", message: "is not one JSON5 object")])
+            }
+            members = object
+        }
+        var faults: [ConfigurationFault] = []
+        for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("SEGUE_") && !Self.foreignVariables.contains(name) {
+            guard let path = Self.path(ofVariable: name) else {
+                faults.append(ConfigurationFault(path: name, message: "is not a known variable"))
+                continue
+            }
+            Self.set(&members, path, Self.value(ofVariable: value, path: path))
+        }
+        var reader = ConfigurationReader(members)
+        read(&reader)
+        faults += reader.finish()
+        faults += check()
+        guard faults.isEmpty else { throw Invalid(faults: faults) }
+    }
+
+    private mutating func read(_ reader: inout ConfigurationReader) {
+        if let addresses = reader.strings("listen") {
+            listen = []
+            for (index, text) in addresses.enumerated() {
+                if let address = SocketAddress(text) { listen.append(address) } else { reader.fault("listen[\(index)]", "must be ADDRESS:PORT") }
+            }
+        }
+        if let value = reader.string("node") { node = value }
+        if let value = reader.integer("loops", in: 1...Self.loopsMax) { loops = value }
+        if let value = reader.integer("drainMilliseconds", in: 0...3_600_000) { drainMilliseconds = UInt64(value) }
+        if let value = reader.integer("reloadCheckMilliseconds", in: 100...3_600_000) { reloadCheckMilliseconds = UInt64(value) }
+        if let value = reader.strings("origins") {
+            do { origins = try OriginAllowList(value) } catch { reader.fault("origins", "'\(error.entry)' is not an origin") }
+        }
+        reader.object("tls") { readTLS(&$0) }
+        reader.object("limits") { readLimits(&$0) }
+        reader.object("echo") { reader in
+            if let value = reader.bool("enabled") { echo = value }
+            if let value = reader.integer("messageBytesMax", in: 1_024...(1 << 28)) { echoMessageBytesMax = value }
+        }
+    }
+
+    private mutating func readTLS(_ reader: inout ConfigurationReader) {
+        var pairs: [TLSConfiguration.KeyPair] = []
+        reader.objects("certificates") { reader in
+            let chain = reader.string("chain")
+            let key = reader.string("key")
+            guard let chain, let key else {
+                reader.fault("chain", "and 'key' must both be given")
+                return
+            }
+            pairs.append(TLSConfiguration.KeyPair(certificateFile: chain, keyFile: key))
+        }
+        if !pairs.isEmpty { tls.keyPairs = pairs }
+        if let value = reader.strings("clientAuthorities") { tls.authorityFiles = value }
+        if let value = reader.strings("revocationLists") { tls.revocationListFiles = value }
+        if let value = reader.string("clientCertificates") {
+            switch value {
+            case "required": tls.clientCertificate = .required
+            case "optional": tls.clientCertificate = .optional
+            default: reader.fault("clientCertificates", "must be \"required\" or \"optional\"")
+            }
+        }
+        if let value = reader.string("revocation") {
+            switch value {
+            case "leaf": tls.revocation = .leaf
+            case "chain": tls.revocation = .chain
+            default: reader.fault("revocation", "must be \"leaf\" or \"chain\"")
+            }
+        }
+        if let value = version("minimumVersion", &reader) { tls.minimumVersion = value }
+        if let value = version("maximumVersion", &reader) { tls.maximumVersion = value }
+    }
+
+    private func version(_ key: String, _ reader: inout ConfigurationReader) -> TLSVersion? {
+        guard let text = reader.string(key) else { return nil }
+        if let version = TLSVersion(text: text) { return version }
+        reader.fault(key, "must be \"1.2\" or \"1.3\"")
+        return nil
+    }
+
+    private mutating func readLimits(_ reader: inout ConfigurationReader) {
+        for key in reader.keys {
+            guard let limit = LimitName.all.first(where: { $0.name == key }), let value = reader.integer(key, in: limit.range) else { continue }
+            limit.set(&limits, value)
+        }
+    }
+
+    /// Faults that only show when everything is read.
+    private func check() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        if listen.isEmpty { faults.append(ConfigurationFault(path: "listen", message: "must name at least one address")) }
+        if tls.minimumVersion > tls.maximumVersion {
+            faults.append(ConfigurationFault(path: "tls.minimumVersion", message: "is above tls.maximumVersion"))
+        }
+        if node.isEmpty || node.utf8.count > 128 { faults.append(ConfigurationFault(path: "node", message: "must have 1 to 128 bytes")) }
+        return faults
+    }
+}
+
+extension TLSVersion {
+    /// `1.2` or `1.3`.
+    package init?(text: String) {
+        switch text {
+        case "1.2": self = .tls12
+        case "1.3": self = .tls13
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Glibc
+import RelayBase
+import Reactor
+import RelayRooms
+import Synchronization
+
+/// What the loops of one process share: immutable settings, mailboxes, rings, and what the accept path counts together.
+final class Shared: Sendable {
+    let configuration: ServerConfiguration
+    let limits: Limits
+    let node: String
+    let loops: Int
+    let mailboxes: [Mailbox<LoopMessage>]
+    let wakes: [EventFD]
+    /// `rings[from][to]`.
+    let rings: [[MediaRing]]
+    let admission: Admission
+    let board: MetricsBoard
+    let log: Log
+    let readiness = Readiness()
+    let sessionIDs = SessionIDs()
+
+    private static let mailboxMessagesMax = 1 << 16
+
+    init(configuration: ServerConfiguration, log: Log) throws(SystemFault) {
+        self.configuration = configuration
+        self.log = log
+        limits = configuration.limits
+        node = configuration.node
+        loops = configuration.loops
+        var wakes: [EventFD] = []
+        for _ in 0..<configuration.loops { wakes.append(try EventFD()) }
+        self.wakes = wakes
+        mailboxes = wakes.map { Mailbox(capacity: Shared.mailboxMessagesMax, wake: $0) }
+        // A ring takes records of up to half its capacity: two of the largest frames. Untouched memory costs nothing.
+        let ringBytes = configuration.loops > 1 ? max(configuration.limits.videoFrameBytesMax * 4, 1 << 20) : 64
+        rings = (0..<configuration.loops).map { from in
+            (0..<configuration.loops).map { to in MediaRing(capacity: from == to ? 64 : ringBytes) }
+        }
+        admission = Admission(limits: configuration.limits)
+        board = MetricsBoard(loops: configuration.loops)
+    }
+
+    /// The loop that holds a room's control state: FNV-1a of its name, the same on every loop.
+    func home(of name: RoomName) -> Int {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in name.text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        return Int(hash % UInt64(loops))
+    }
+}
+
+/// Whether the relay takes new work; read by `/readyz`.
+final class Readiness: Sendable {
+    private let draining = Atomic<Bool>(false)
+
+    var isDraining: Bool { draining.load(ordering: .acquiring) }
+
+    func beginDraining() {
+        draining.store(true, ordering: .releasing)
+    }
+}
+
+/// Counts connections and handshakes in flight over all loops. Touched when a connection comes, is shaken hands with, and goes; never per frame.
+final class Admission: Sendable {
+    enum Refusal: String, Sendable {
+        case connectionsMax = "connections_max"
+        case connectionsPerAddressMax = "connections_per_address_max"
+        case handshakesInFlightMax = "handshakes_in_flight_max"
+        case handshakesInFlightPerAddressMax = "handshakes_in_flight_per_address_max"
+    }
+
+    private struct Counts {
+        var connections = 0
+        var handshakes = 0
+    }
+
+    private struct State {
+        var total = Counts()
+        var byAddress: [AddressKey: Counts] = [:]
+    }
+
+    private let limits: Limits
+    private let state = Locked(State())
+
+    init(limits: Limits) {
+        self.limits = limits
+    }
+
+    /// Counts a new connection and its handshake in, or says which bound forbids it.
+    func admit(_ address: AddressKey) -> Refusal? {
+        state.withLock { state in
+            let own = state.byAddress[address] ?? Counts()
+            if state.total.connections >= limits.connectionsMax { return .connectionsMax }
+            if own.connections >= limits.connectionsPerAddressMax { return .connectionsPerAddressMax }
+            if state.total.handshakes >= limits.handshakesInFlightMax { return .handshakesInFlightMax }
+            if own.handshakes >= limits.handshakesInFlightPerAddressMax { return .handshakesInFlightPerAddressMax }
+            state.total.connections += 1
+            state.total.handshakes += 1
+            state.byAddress[address] = Counts(connections: own.connections + 1, handshakes: own.handshakes + 1)
+            return nil
+        }
+    }
+
+    func handshakeEnded(_ address: AddressKey) {
+        state.withLock { state in
+            state.total.handshakes -= 1
+            state.byAddress[address]?.handshakes -= 1
+        }
+    }
+
+    func connectionEnded(_ address: AddressKey) {
+        state.withLock { state in
+            state.total.connections -= 1
+            state.byAddress[address]?.connections -= 1
+            if state.byAddress[address]?.connections == 0 { state.byAddress[address] = nil }
+        }
+    }
+}
+
+/// Names of sessions: 128 bits from the system's generator, so that nobody guesses another's.
+final class SessionIDs: Sendable {
+    func next() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return [generator.next(), generator.next()].map { (half: UInt64) in
+            let digits = String(half, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
