@@ -8,7 +8,7 @@ internal import Glibc
 ///
 /// The lock is a pthread mutex because ThreadSanitizer does not understand `Synchronization.Mutex`.
 @safe
-package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: `inbox` is read and written only between lock and unlock; the rest is immutable.
+package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: `inbox` is only touched under the lock.
     package enum PostResult: Equatable, Sendable {
         case posted
         /// The box holds `capacity` messages; this one was not taken.

@@ -4,14 +4,17 @@ internal import Synchronization
 ///
 /// A record is contiguous: an 8-byte header with its length, then its bytes, padded to 8. One that does not fit before the end of the memory starts at
 /// its beginning again, and the gap is marked to be skipped. Both indices count bytes for ever; the producer publishes what it wrote by a releasing
-/// store of `tail`, the consumer gives room back by a releasing store of `head`. Each lies in its own cache lines together with its owner's private copy
+/// store of its index, the consumer gives room back by a releasing store of its own. Each lies in its own cache lines together with its owner's private copy
 /// of the other's index, which is refreshed only when the ring seems full (or empty).
 ///
 /// **Waking.** The caller writes the eventfd once per batch: the producer asks ``producerNeedsWake()`` after its last commit, the consumer asks
 /// ``consumerMayWait()`` before it sleeps. Both exchange the same flag, so one of the two comes second and sees what the other did: either the
 /// producer is told to wake, or the consumer is told that there is more.
 @safe
-package final class MediaRing: @unchecked Sendable {  // Safe: the producer's side is touched by the one producing thread only, the consumer's by the one consuming thread; they share atomics, and bytes handed over by release/acquire on `tail` and `head`.
+package final class MediaRing: @unchecked Sendable {  // Safe: one thread per side; what they share are atomics.
+    // The producer's side is touched by the one producing thread only, the consumer's by the one consuming thread. Record bytes pass from one to the
+    // other by a releasing store and an acquiring load of the producer's index, and back by those of the consumer's.
+
     /// One side's private state and the index that it publishes. Accessed by pointer: fields of a class would cost an exclusivity check each.
     private struct Side: ~Copyable {
         let index = Atomic<UInt64>(0)

@@ -38,6 +38,11 @@ package struct Selector: ~Copyable {
     package struct Event: Equatable, Sendable {
         package let token: UInt64
         package let readiness: Readiness
+
+        package init(token: UInt64, readiness: Readiness) {
+            self.token = token
+            self.readiness = readiness
+        }
     }
 
     private let calls: SystemCalls
