@@ -1,1 +1,84 @@
+#define _GNU_SOURCE
 #include "CLinux.h"
+
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <sched.h>
+#include <string.h>
+
+int clinux_accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags) {
+    return accept4(descriptor, address, length, flags);
+}
+
+int clinux_open(const char *path, int flags) {
+    return open(path, flags);
+}
+
+const char *clinux_errno_text(int code) {
+    return strerrordesc_np(code);
+}
+
+int clinux_thread_create(pthread_t *thread, size_t stack_bytes, int cpu, void *(*body)(void *), void *argument) {
+    pthread_attr_t attributes;
+    int fault = pthread_attr_init(&attributes);
+    if (fault != 0) return fault;
+    if (stack_bytes > 0) fault = pthread_attr_setstacksize(&attributes, stack_bytes);
+    if (fault == 0 && cpu >= 0) {
+        if (cpu >= CPU_SETSIZE) {
+            fault = EINVAL;
+        } else {
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            CPU_SET(cpu, &set);
+            fault = pthread_attr_setaffinity_np(&attributes, sizeof set, &set);
+        }
+    }
+    if (fault == 0) fault = pthread_create(thread, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    return fault;
+}
+
+int clinux_thread_set_name(const char *name) {
+    char kept[16];
+    strncpy(kept, name, sizeof kept - 1);
+    kept[sizeof kept - 1] = 0;
+    return pthread_setname_np(pthread_self(), kept);
+}
+
+int clinux_thread_get_name(char *name, size_t bytes) {
+    return pthread_getname_np(pthread_self(), name, bytes);
+}
+
+int clinux_current_cpu(void) {
+    return sched_getcpu();
+}
+
+int clinux_thread_usage(struct rusage *usage) {
+    return getrusage(RUSAGE_THREAD, usage);
+}
+
+int clinux_under_sanitizer(void) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+    return 1;
+#endif
+#endif
+    return 0;
+}
+
+#define SAME(ours, theirs)                                                                                             \
+    _Static_assert(offsetof(struct clinux_tcp_info, ours) == offsetof(struct tcp_info, theirs), #ours " is where the kernel puts it")
+
+SAME(rto, tcpi_rto);
+SAME(unacked, tcpi_unacked);
+SAME(rtt, tcpi_rtt);
+SAME(rttvar, tcpi_rttvar);
+SAME(snd_cwnd, tcpi_snd_cwnd);
+SAME(total_retrans, tcpi_total_retrans);
+SAME(bytes_acked, tcpi_bytes_acked);
+SAME(notsent_bytes, tcpi_notsent_bytes);
+SAME(min_rtt, tcpi_min_rtt);
+SAME(delivery_rate, tcpi_delivery_rate);
+SAME(delivered, tcpi_delivered);
+SAME(bytes_retrans, tcpi_bytes_retrans);
+SAME(snd_wnd, tcpi_snd_wnd);

@@ -1,0 +1,61 @@
+internal import CLinux
+internal import Glibc
+
+/// A bounded queue of messages from any number of threads to one loop.
+///
+/// For control, not for media: a post takes a lock for some tens of nanoseconds, and the loop takes all that is there at once by swapping two arrays,
+/// so it never holds the lock while it works. Only the post that finds the box empty wakes the loop.
+///
+/// The lock is a pthread mutex because ThreadSanitizer does not understand `Synchronization.Mutex`.
+@safe
+package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: `inbox` is only touched under the lock.
+    package enum PostResult: Equatable, Sendable {
+        case posted
+        /// The box holds `capacity` messages; this one was not taken.
+        case full
+    }
+
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private var inbox: [Message] = []
+    private let wake: EventFD
+    package let capacity: Int
+
+    /// - Parameters:
+    ///   - capacity: messages held at most.
+    ///   - wake: what wakes the receiving loop; it may be shared.
+    package init(capacity: Int, wake: EventFD) {
+        precondition(capacity > 0, "a mailbox needs room for one message")
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        let result = unsafe pthread_mutex_init(mutex, nil)
+        precondition(result == 0, "a plain mutex needs nothing that could lack")
+        self.capacity = capacity
+        self.wake = wake
+        inbox.reserveCapacity(min(capacity, 64))
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+
+    /// From any thread.
+    package func post(_ message: Message) -> PostResult {
+        unsafe pthread_mutex_lock(mutex)
+        let count = inbox.count
+        if count < capacity { inbox.append(message) }
+        unsafe pthread_mutex_unlock(mutex)
+        guard count < capacity else { return .full }
+        if count == 0 { wake.signal() }
+        return .posted
+    }
+
+    /// Replaces the contents of `messages` by all that has been posted, oldest first; its memory becomes the box's, so in steady use nothing is
+    /// allocated. By the receiving loop, after it has reset the wake-up.
+    package func drain(into messages: inout [Message]) {
+        messages.removeAll(keepingCapacity: true)
+        unsafe pthread_mutex_lock(mutex)
+        swap(&inbox, &messages)
+        unsafe pthread_mutex_unlock(mutex)
+    }
+}
