@@ -10,17 +10,22 @@ struct RecordIO {
     var input = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     /// The loop's ``TLSOutput``.
     let output: UnsafeMutablePointer<ByteQueue>
-    /// Key updates received (RFC 8446 §4.6.3), and the plaintext bytes that earn an allowance for them.
+    /// Application data is being read, so whatever is written meanwhile is a reply that the peer provoked.
+    var isReading = false
+    /// What the peer made this end do beside relaying data: key updates received (RFC 8446 §4.6.3), bytes of replies made (answers to key updates,
+    /// refusals of renegotiation), and the plaintext bytes that earn an allowance for both.
     var keyUpdates = 0
+    var replyBytes = 0
     var plaintextBytes = 0
 
     init(output: UnsafeMutablePointer<ByteQueue>) {
         unsafe self.output = output
     }
 
-    /// 32, and one for every MiB of data: AES-GCM wants one about every 2²⁴ records. Beyond it the input dries up and the call fails.
-    var isFloodedByKeyUpdates: Bool {
-        keyUpdates > 32 + plaintextBytes >> 20
+    /// Allowed are 32 key updates, one more for every MiB of data (AES-GCM wants one about every 2²⁴ records), and replies in proportion. Each costs far
+    /// more to process than to send; beyond the allowance the input dries up and the call fails.
+    var isFlooded: Bool {
+        keyUpdates > 32 + plaintextBytes >> 20 || replyBytes > 4_096 + plaintextBytes >> 8
     }
 }
 
@@ -67,7 +72,7 @@ private func recordRead(
     guard let io = unsafe recordIO(of: bio), let bytes = unsafe bytes else { return 0 }
     unsafe BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_IO_SPECIAL | BIO_FLAGS_SHOULD_RETRY)
     // An end without "retry" makes the call under way fail, which is the only way to stop the library from working through a flood.
-    if unsafe io.pointee.isFloodedByKeyUpdates { return 0 }
+    if unsafe io.pointee.isFlooded { return 0 }
     let input = unsafe io.pointee.input
     guard unsafe !input.isEmpty, let start = input.baseAddress else {
         unsafe BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
@@ -83,6 +88,7 @@ private func recordRead(
 private func recordWrite(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int, _ taken: UnsafeMutablePointer<Int>?) -> Int32 {
     guard let io = unsafe recordIO(of: bio), let bytes = unsafe bytes else { return 0 }
     unsafe BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_IO_SPECIAL | BIO_FLAGS_SHOULD_RETRY)
+    if unsafe io.pointee.isReading { unsafe io.pointee.replyBytes += count }
     unsafe io.pointee.output.pointee.append(UnsafeRawBufferPointer(start: bytes, count: count))
     unsafe taken?.pointee = count
     return 1

@@ -38,8 +38,8 @@ package enum TLSFault: Error, Equatable, Sendable {
     case notTLS
     /// The stream ended without close_notify, so what was received may be incomplete (RFC 8446 §6.1).
     case truncated
-    /// More key updates than any honest peer needs (RFC 8446 §4.6.3): each costs far more to process than to send.
-    case keyUpdateFlood
+    /// More key updates (RFC 8446 §4.6.3) or attempts to renegotiate than any honest peer makes.
+    case controlFlood
     /// Thrown by the caller, which owns the deadline.
     case handshakeTimeout
     /// Ours, not the peer's.
@@ -72,7 +72,7 @@ extension TLSFault {
         case .protocolViolation: "protocol_violation"
         case .notTLS: "not_tls"
         case .truncated: "truncated"
-        case .keyUpdateFlood: "key_update_flood"
+        case .controlFlood: "control_flood"
         case .handshakeTimeout: "handshake_timeout"
         case .internal: "internal"
         }

@@ -124,7 +124,9 @@ extension TLSMachine {
         precondition(isHandshakeComplete, "reading comes after the handshake")
         precondition(plaintext.count >= Self.recordBytesMax, "room for a whole record")
         var count = 0
+        unsafe io.pointee.isReading = true
         let result = unsafe lending(&input) { unsafe SSL_read_ex(ssl, plaintext.baseAddress, plaintext.count, &count) }
+        unsafe io.pointee.isReading = false
         if result == 1 {
             unsafe io.pointee.plaintextBytes &+= count
             return .bytes(count)
@@ -183,8 +185,8 @@ extension TLSMachine {
 
     private func fail(_ error: Int32, isFirstRecord: Bool) -> TLSFault {
         let fault: TLSFault =
-            if unsafe io.pointee.isFloodedByKeyUpdates {
-                .keyUpdateFlood
+            if unsafe io.pointee.isFlooded {
+                .controlFlood
             } else if error == SSL_ERROR_SSL {
                 .fromQueue(verification: unsafe Int32(clamping: SSL_get_verify_result(ssl)), isFirstRecord: isFirstRecord)
             } else {
