@@ -50,13 +50,12 @@ struct CredentialFile {
     /// The private key of a PEM file. The caller owns it. An encrypted key is refused: nobody is there to type a password.
     func privateKey() throws(TLSSetupError) -> OpaquePointer {
         let kind = "private key"
+        // The library's decoder does not tell "there is none" from "I cannot read it".
+        guard String(decoding: bytes, as: UTF8.self).contains("PRIVATE KEY-----") else { throw .nothingFound(kind: kind, path: path) }
         ErrorQueue.clear()
         let key = try unsafe withMemoryBIO { unsafe PEM_read_bio_PrivateKey($0, nil, refusePassword, nil) }
-        if let key = unsafe key {
-            return unsafe key
-        }
-        guard !Self.atEndOfPEM else { throw .nothingFound(kind: kind, path: path) }
-        throw .malformed(kind: kind, path: path, detail: ErrorQueue.drainText())
+        guard let key = unsafe key else { throw .malformed(kind: kind, path: path, detail: ErrorQueue.drainText()) }
+        return unsafe key
     }
 
     private func pemObjects(

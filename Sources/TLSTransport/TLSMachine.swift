@@ -61,7 +61,7 @@ package final class TLSMachine {
         case .address(let address):
             guard unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), address) == 1 else { throw .internal("bad address \(address)") }
         }
-        if let session { _ = unsafe SSL_set_session(ssl, session.handle) }
+        unsafe session?.offer(in: ssl)
         ErrorQueue.clear()
     }
 
@@ -166,6 +166,8 @@ extension TLSMachine {
         if let fault { throw fault }
         ErrorQueue.clear()
         guard unsafe SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1 else { throw .internal(ErrorQueue.drainText()) }
+        // The peer's answer is our doing, not part of a flood.
+        unsafe io.pointee.keyUpdates -= 1
     }
 
     /// The transport's stream ended. True when that is clean, which means that close_notify came first.

@@ -30,12 +30,8 @@ extension TLSMachine {
 
     /// The session so far, for a later connection to resume; `nil` as long as the server has sent no ticket (in TLS 1.3 it comes after the handshake).
     package var session: TLSSession? {
-        guard isHandshakeComplete, let session = unsafe SSL_get1_session(handle) else { return nil }
-        guard unsafe SSL_SESSION_is_resumable(session) == 1 else {
-            unsafe SSL_SESSION_free(session)
-            return nil
-        }
-        return unsafe TLSSession(owning: session)
+        guard isHandshakeComplete, let session = unsafe SSL_get_session(handle), unsafe SSL_SESSION_is_resumable(session) == 1 else { return nil }
+        return unsafe TLSSession(copying: session)
     }
 
     /// What is wrong with the peer's certificate when it is measured by another trust store (after a reload, say) at that context's present time; `nil` when

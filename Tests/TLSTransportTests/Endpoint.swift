@@ -50,7 +50,7 @@ final class Endpoint {
             unsafe lent.deallocate()
         }
         unsafe lent.copyBytes(from: chunk)
-        var input = unsafe UnsafeRawBufferPointer(lent)
+        var input = UnsafeRawBufferPointer(lent)
         if !machine.isHandshakeComplete, try unsafe machine.handshake(&input) == .inProgress { return }
         while true {
             switch try unsafe machine.read(&input, into: room) {

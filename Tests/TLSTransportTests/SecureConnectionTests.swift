@@ -54,8 +54,8 @@ private final class Rig {
         }
     }
 
-    func send(_ bytes: [UInt8]) throws(TransportFault) {
-        try unsafe bytes.withUnsafeBytes { (buffer) throws(TransportFault) in try unsafe connection.send(buffer) }
+    func send(_ bytes: [UInt8]) throws {
+        try unsafe bytes.withUnsafeBytes { try unsafe connection.send($0) }
     }
 }
 
@@ -170,7 +170,7 @@ private final class Rig {
         var received: [UInt8] = []
         #expect(throws: TransportFault.system(operation: .receive, errno: ECONNRESET)) { try rig.receiveAll(&received) }
         #expect(throws: TransportFault.system(operation: .send, errno: EPIPE)) { try rig.send([1]) }
-        #expect(rig.scratch.output.bytes.isEmpty, "nothing is left behind for the loop's next connection")
+        #expect(rig.scratch.output.bytes.count == 0, "nothing is left behind for the loop's next connection")
     }
 
     @Test("a refused client gets its alert over the socket")
