@@ -1,0 +1,85 @@
+internal import COpenSSL
+
+/// Everything that a ``TLSConfiguration`` names, read and parsed, with a hash over the very bytes that were parsed.
+@safe
+final class Credentials {
+    @safe
+    struct Pair {
+        let source: TLSConfiguration.KeyPair
+        /// The leaf, then the authorities sent with it.
+        let chain: [OpaquePointer]
+        let key: OpaquePointer
+    }
+
+    private(set) var pairs: [Pair] = []
+    private(set) var authorities: [OpaquePointer] = unsafe []
+    private(set) var revocationLists: [OpaquePointer] = unsafe []
+    /// SHA-256 over the policy, the authorities, the revocation lists and the own certificates, in the configuration's order.
+    let trustVersion: SHA256Digest
+
+    init(_ configuration: TLSConfiguration) throws(TLSSetupError) {
+        var transcript = Transcript()
+        transcript.append("policy", Array("\(configuration.clientCertificate) \(configuration.revocation)".utf8))
+        var files: [CredentialFile] = []
+        for path in configuration.authorityFiles { files.append(try CredentialFile(path: path)) }
+        for path in configuration.revocationListFiles { files.append(try CredentialFile(path: path)) }
+        for pair in configuration.keyPairs { files.append(try CredentialFile(path: pair.certificateFile)) }
+        for file in files { transcript.append("file", file.bytes) }
+        trustVersion = SHA256Digest(hashing: transcript.bytes)
+        // From here on every field has its value, so a throw runs `deinit` and frees what was parsed.
+        try load(configuration, files[...])
+    }
+
+    private func load(_ configuration: TLSConfiguration, _ files: ArraySlice<CredentialFile>) throws(TLSSetupError) {
+        var files = files
+        for file in files.prefix(configuration.authorityFiles.count) { unsafe authorities += try unsafe file.certificates() }
+        files = files.dropFirst(configuration.authorityFiles.count)
+        for file in files.prefix(configuration.revocationListFiles.count) { unsafe revocationLists += try unsafe file.revocationLists() }
+        files = files.dropFirst(configuration.revocationListFiles.count)
+        for (source, file) in zip(configuration.keyPairs, files) { try loadPair(source, file) }
+    }
+
+    private func loadPair(_ source: TLSConfiguration.KeyPair, _ file: CredentialFile) throws(TLSSetupError) {
+        let key = try unsafe CredentialFile(path: source.keyFile).privateKey()
+        let chain: [OpaquePointer]
+        do throws(TLSSetupError) {
+            unsafe chain = try unsafe file.certificates()
+        } catch {
+            unsafe EVP_PKEY_free(key)
+            throw error
+        }
+        unsafe pairs.append(Pair(source: source, chain: chain, key: key))
+        guard unsafe X509_check_private_key(chain[0], key) == 1 else {
+            ErrorQueue.clear()
+            throw .keyMismatch(certificate: source.certificateFile, key: source.keyFile)
+        }
+        let kind = unsafe Self.kind(of: key)
+        for pair in pairs.dropLast() where unsafe Self.kind(of: pair.key) == kind {
+            throw .duplicateKeyKind(kind: kind, path: source.certificateFile)
+        }
+    }
+
+    private static func kind(of key: OpaquePointer) -> String {
+        guard let name = unsafe EVP_PKEY_get0_type_name(key) else { return "unknown" }
+        return unsafe String(cString: name)
+    }
+
+    deinit {
+        for pair in pairs {
+            for unsafe certificate in unsafe pair.chain { unsafe X509_free(certificate) }
+            unsafe EVP_PKEY_free(pair.key)
+        }
+        for unsafe authority in unsafe authorities { unsafe X509_free(authority) }
+        for unsafe list in unsafe revocationLists { unsafe X509_CRL_free(list) }
+    }
+}
+
+/// Bytes to be hashed, each part preceded by its label and length, so that no two different lists of parts give the same bytes.
+private struct Transcript {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(_ label: String, _ part: [UInt8]) {
+        bytes += Array("\(label) \(part.count)\n".utf8)
+        bytes += part
+    }
+}
