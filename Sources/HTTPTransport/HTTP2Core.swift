@@ -1,0 +1,152 @@
+import CNghttp2
+import RelayBase
+
+/// What the HTTP/2 library's callbacks work on: the connection's state without the library's session.
+///
+/// ``HTTP2Session`` keeps it in memory of its own, and reaches it by address, as the callbacks do. A method here must therefore never call a library
+/// function that calls back (receive and send do; submit functions and getters do not), since two mutating accesses would then overlap.
+struct HTTP2Core: ~Copyable {
+    let role: HTTP2Session.Role
+    let configuration: HTTP2Configuration
+    /// The instant that the caller passed in last.
+    var now: MonotonicInstant
+    var abuse: HTTP2AbuseGuard
+    var streams = HTTP2StreamTable()
+    var events = HTTP2EventQueue()
+    /// The stream whose `.streamClosed` the application has just heard; its record goes with the next event.
+    var retiring: HTTP2StreamID?
+    /// Where the library's output goes: the caller's queue during `produce`, else what was written to get a GOAWAY out.
+    var output = ByteQueue()
+    /// `output.count` at which DATA frames stop.
+    var outputBound = 0
+    /// A data source was held up by `outputBound`.
+    var isPaused = false
+    /// Bytes in all streams' outbound queues.
+    var queuedBytes = 0
+    var openStreams = 0
+    /// How many streams want a `.writable` event, and whether anything happened that could bring one.
+    var writableWanted = 0
+    var mayBeWritable = false
+    /// Found in a callback, to be thrown once the library has returned.
+    var pendingFault: HTTP2Fault?
+    /// Why the connection ended; set once.
+    var fault: HTTP2Fault?
+    var goAwaySent: HTTP2ErrorCode?
+
+    init(role: HTTP2Session.Role, configuration: HTTP2Configuration, settingsSent: Int, now: MonotonicInstant) {
+        self.role = role
+        self.configuration = configuration
+        self.now = now
+        abuse = HTTP2AbuseGuard(limits: configuration.abuse, settingsSent: settingsSent, swallowsLastAcknowledgement: role == .server, now: now)
+    }
+
+    /// Counts a stream that begins to be open, and takes up its record.
+    mutating func open(_ stream: UnsafeMutablePointer<HTTP2Stream>) {
+        unsafe streams.insert(stream)
+        openStreams += 1
+        if openStreams == 1 { abuse.streamsChanged(noneOpen: false, now: now) }
+    }
+
+    mutating func close(_ id: HTTP2StreamID, code: HTTP2ErrorCode) {
+        guard let stream = unsafe streams.find(id), unsafe !stream.pointee.isClosed else { return }
+        unsafe stream.pointee.isClosed = true
+        openStreams -= 1
+        if openStreams == 0 { abuse.streamsChanged(noneOpen: true, now: now) }
+        unsafe dropOutbound(of: stream)
+        if unsafe stream.pointee.wantsWritable {
+            unsafe stream.pointee.wantsWritable = false
+            writableWanted -= 1
+        }
+        if unsafe stream.pointee.isAnnounced {
+            events.append(.streamClosed(id, code))
+        } else {
+            streams.remove(id)
+        }
+    }
+
+    mutating func dropOutbound(of stream: UnsafeMutablePointer<HTTP2Stream>) {
+        let dropped = unsafe stream.pointee.outbound.count
+        guard dropped > 0 else { return }
+        queuedBytes -= dropped
+        unsafe stream.pointee.outbound.removeAll()
+        mayBeWritable = true
+    }
+
+    // MARK: Receiving
+
+    mutating func headersBegin(_ id: HTTP2StreamID) {
+        if let stream = unsafe streams.find(id) {
+            unsafe stream.pointee.block = HTTP2FieldCollector()
+        } else if role == .server {
+            unsafe open(HTTP2StreamTable.makeStream(id: id, isAnnounced: false))
+        }
+    }
+
+    mutating func headerReceived(_ id: HTTP2StreamID, name: UnsafeBufferPointer<UInt8>, value: UnsafeBufferPointer<UInt8>) {
+        guard let stream = unsafe streams.find(id) else { return }
+        unsafe stream.pointee.block.add(name: name, value: value, configuration: configuration)
+    }
+
+    /// A header block is complete and valid.
+    /// - Returns: the code to reset the stream with, when this end cannot take the block.
+    mutating func headersReceived(_ id: HTTP2StreamID, endOfStream: Bool) -> HTTP2ErrorCode? {
+        guard let stream = unsafe streams.find(id), unsafe !stream.pointee.isClosed else { return nil }
+        let block = unsafe stream.pointee.block
+        unsafe stream.pointee.block = HTTP2FieldCollector()
+        switch role {
+        case .server:
+            if unsafe !stream.pointee.isAnnounced {
+                unsafe stream.pointee.isAnnounced = true
+                events.append(block.isTooLarge ? .headerListTooLarge(id) : .request(id, fields: block.fields, endOfStream: endOfStream))
+                return nil
+            }
+        case .client:
+            if unsafe !stream.pointee.isAnswered {
+                guard !block.isTooLarge else { return .cancel }
+                guard let status = block.status, status >= 200 else { return nil }
+                unsafe stream.pointee.isAnswered = true
+                events.append(.response(id, status: status, fields: block.fields, endOfStream: endOfStream))
+                return nil
+            }
+        }
+        // Trailers: nothing here reads them.
+        if endOfStream { events.append(.endOfStream(id)) }
+        return nil
+    }
+
+    mutating func dataReceived(_ id: HTTP2StreamID, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let stream = unsafe streams.find(id), unsafe !stream.pointee.isResetLocally else { return false }
+        unsafe stream.pointee.inbound.append(bytes)
+        if unsafe !stream.pointee.hasDataEvent {
+            unsafe stream.pointee.hasDataEvent = true
+            events.append(.dataAvailable(id))
+        }
+        return true
+    }
+
+    mutating func endOfData(_ id: HTTP2StreamID) {
+        guard let stream = unsafe streams.find(id), unsafe !stream.pointee.isClosed else { return }
+        events.append(.endOfStream(id))
+    }
+
+    // MARK: Sending
+
+    /// A reset goes out. One that the application did not ask for answers a fault of the peer.
+    mutating func resetSent(_ id: HTTP2StreamID) {
+        if let stream = unsafe streams.find(id), unsafe stream.pointee.isResetLocally { return }
+        do throws(HTTP2Fault) {
+            try abuse.resetProvoked(now: now)
+        } catch {
+            pendingFault = pendingFault ?? error
+        }
+    }
+
+    /// Writes a DATA frame: the header that the library made and the payload straight from the stream's queue.
+    mutating func sendData(_ stream: UnsafeMutablePointer<HTTP2Stream>, header: UnsafeRawBufferPointer, count: Int) {
+        unsafe output.append(header)
+        unsafe output.append(UnsafeRawBufferPointer(rebasing: stream.pointee.outbound.readable.prefix(count)))
+        unsafe stream.pointee.outbound.consume(count)
+        queuedBytes -= count
+        abuse.dataFrameSent()
+    }
+}
