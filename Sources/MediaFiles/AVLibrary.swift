@@ -15,7 +15,7 @@ enum AVLibrary {
 
     /// libavformat's sentence for an error code.
     static func text(_ code: Int32) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { buffer in
             guard let start = buffer.baseAddress, unsafe av_strerror(code, start, buffer.count) == 0 else { return "error \(code)" }
             return unsafe String(cString: start)
         }
@@ -50,8 +50,8 @@ struct AVOptions: ~Copyable {
 struct AVPacketHolder: ~Copyable {
     let pointer: UnsafeMutablePointer<AVPacket>
 
-    init?() {
-        guard let pointer = unsafe av_packet_alloc() else { return nil }
+    init(path: String) throws(MediaFileFault) {
+        guard let pointer = unsafe av_packet_alloc() else { throw .open(path: path, reason: "out of memory") }
         unsafe self.pointer = unsafe pointer
     }
 

@@ -31,10 +31,14 @@ struct InputContext: ~Copyable {
             unsafe avio_closep(&file)
             throw .open(path: path, reason: AVLibrary.text(recognised))
         }
+        let probed = unsafe avformat_find_stream_info(openContext, nil)
+        guard probed >= 0 else {
+            unsafe avformat_close_input(&context)
+            unsafe avio_closep(&file)
+            throw .open(path: path, reason: AVLibrary.text(probed))
+        }
         unsafe pointer = unsafe openContext
         unsafe self.file = unsafe openFile
-        let probed = unsafe avformat_find_stream_info(openContext, nil)
-        guard probed >= 0 else { throw .open(path: path, reason: AVLibrary.text(probed)) }
     }
 
     deinit {

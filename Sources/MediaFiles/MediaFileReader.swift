@@ -1,5 +1,5 @@
 internal import CAVFormat
-package import MediaProtocol
+internal import MediaProtocol
 
 /// Reads the packets of a media file, of any container that libavformat reads, as they are stored: nothing is decoded or converted.
 ///
@@ -36,15 +36,16 @@ package struct MediaFileReader: ~Copyable {
 
     /// - Throws: `open`, `noUsableStream`, `read`.
     package init(path: String) throws(MediaFileFault) {
-        self.path = path
-        input = try InputContext(path: path)
-        guard let packet = AVPacketHolder() else { throw .open(path: path, reason: "out of memory") }
-        self.packet = packet
+        let input = try InputContext(path: path)
+        let packet = try AVPacketHolder(path: path)
         let survey = StreamSurvey(of: input)
+        guard !survey.streams.isEmpty else { throw .noUsableStream(path: path) }
+        self.path = path
         streams = survey.streams
         skippedStreams = survey.skipped
-        tracks = Self.tracks(of: input, streams)
-        guard !streams.isEmpty else { throw .noUsableStream(path: path) }
+        tracks = Self.tracks(of: input, survey.streams)
+        self.input = input
+        self.packet = packet
     }
 
     /// Whole length, where the container tells.

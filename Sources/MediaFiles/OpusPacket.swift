@@ -7,8 +7,9 @@ package enum OpusPacket {
     /// - Returns: `nil` for a packet that breaks the rules of RFC 6716 §3.4.
     package static func sampleCount(_ packet: RawSpan) -> UInt32? {
         unsafe packet.withUnsafeBytes { bytes in
-            guard let length = Int32(exactly: bytes.count), length > 0 else { return nil }
-            let data = unsafe bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+            guard let length = Int32(exactly: bytes.count), length > 0, let data = unsafe bytes.assumingMemoryBound(to: UInt8.self).baseAddress else {
+                return nil
+            }
             let count = unsafe opus_packet_get_nb_samples(data, length, 48_000)
             return count > 0 ? UInt32(count) : nil
         }
