@@ -6,3 +6,4 @@
 // Function-like macros are not imported into Swift.
 static const int segue_averror_eof = AVERROR_EOF;
 static const int segue_averror_eperm = AVERROR(EPERM);
+static const int segue_averror_enomem = AVERROR(ENOMEM);
