@@ -5,6 +5,7 @@ extension CertificateAuthority {
     ///   - names: 1 to 32 DNS names and IP addresses, in the order of the certificate.
     ///   - label: what to call it, a file name too; taken from the first name if `nil` (`ip-127.0.0.1`, `ip-0--1`, `wildcard.example.org`).
     ///   - validity: from `now`, at most 397 days and never beyond the root's own end; 90 days if `nil`.
+    @discardableResult
     package func issueServer(
         names: [SubjectAlternativeName], label: String? = nil, key: KeyAlgorithm = .ecdsaP256, validity: Duration? = nil, now: UnixTime
     ) throws(CertificateAuthorityFault) -> IssuedCertificate {
@@ -20,6 +21,7 @@ extension CertificateAuthority {
     ///   - alternativeNames: further DNS names, e-mail addresses or URIs. The relay takes the first URI as the identity.
     ///   - label: `name` if `nil`; another one when a client has several devices with a certificate each.
     ///   - validity: from `now`, at most 825 days and never beyond the root's own end; 365 days if `nil`.
+    @discardableResult
     package func issueClient(
         name: String, uri: SubjectAlternativeName? = nil, alternativeNames: [SubjectAlternativeName] = [], label: String? = nil,
         key: KeyAlgorithm = .ecdsaP256, validity: Duration? = nil, now: UnixTime
@@ -31,6 +33,7 @@ extension CertificateAuthority {
     /// Signs the public key of a PEM certificate signing request (PKCS#10, RFC 2986), whose own signature must prove possession of the key.
     ///
     /// - Parameter policy: the kind and the names; nothing else of the request matters.
+    @discardableResult
     package func sign(
         request pem: [UInt8], policy: SigningPolicy, label: String, validity: Duration? = nil, now: UnixTime
     ) throws(CertificateAuthorityFault) -> IssuedCertificate {
@@ -47,6 +50,7 @@ extension CertificateAuthority {
     /// the key is held elsewhere, the same public key is certified again. The one before stays valid until it ends or is revoked.
     ///
     /// - Throws: ``CertificateAuthorityFault/revoked(_:)`` when it is revoked.
+    @discardableResult
     package func renew(
         _ selector: CertificateSelector, validity: Duration? = nil, now: UnixTime
     ) throws(CertificateAuthorityFault) -> IssuedCertificate {

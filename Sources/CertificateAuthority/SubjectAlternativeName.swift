@@ -35,6 +35,7 @@ package struct SubjectAlternativeName: Hashable, Sendable, CustomStringConvertib
     }
 
     /// An absolute URI (RFC 3986 §4.3) without a fragment; if it has an authority, that is a host without user or port (RFC 5280 §4.2.1.6).
+    /// Without commas too: where lists of names are shown, `URI:a,DNS:b` would look like two.
     package static func uri(_ text: String) throws(CertificateAuthorityFault) -> Self {
         try NameSyntax.checkURI(text)
         return Self(kind: .uri, checked: text)
