@@ -72,6 +72,7 @@ let package = Package(
         testTarget("SignallingTests", ["Signalling", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
+        testTarget("CertificateAuthorityTests", ["CertificateAuthority", "RelayBase", "CLinux"]),
         testTarget("HTTPTransportTests", ["HTTPTransport", "HTTPProtocol", "WebSocketProtocol", "RelayBase"]),
         testTarget("MediaFilesTests", ["MediaFiles", "MediaProtocol", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),
