@@ -1,4 +1,5 @@
 import HTTPTransport
+import Reactor
 import RelayBase
 import RelayRooms
 import Signalling

@@ -25,7 +25,7 @@ extension EventLoop {
                     guard try skipBody(connection) else { return }
                     continue
                 }
-                switch try connection.headParser.parse(connection.inbound.span.bytes) {
+                switch try connection.headParser.parse(connection.inbound.span) {
                 case .needMoreBytes: return
                 case .complete(let head, let headBytes):
                     connection.inbound.consume(headBytes)
@@ -42,7 +42,7 @@ extension EventLoop {
 
     /// Reads on in a body that nobody wants. Answers false when more bytes are needed.
     private func skipBody(_ connection: Connection) throws(HTTPFault) -> Bool {
-        guard let step = try connection.bodyReader?.read(connection.inbound.span.bytes) else { return true }
+        guard let step = try connection.bodyReader?.read(connection.inbound.span) else { return true }
         connection.inbound.consume(step.consumed)
         if step.isComplete { connection.bodyReader = nil }
         return step.isComplete || step.consumed > 0

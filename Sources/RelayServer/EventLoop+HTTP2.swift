@@ -1,6 +1,7 @@
 import HTTPProtocol
 import HTTPTransport
 import RelayBase
+import Signalling
 import TLSTransport
 import WebSocketProtocol
 
@@ -37,7 +38,7 @@ extension EventLoop {
         case .request(let id, let fields, let endOfStream): request(connection, session, id, fields, endOfStream)
         case .headerListTooLarge(let id):
             counters.httpRequests &+= 1
-            respondHTTP2(session, id, ProblemDocument(.tooManyFields).response())
+            respondHTTP2(session, id, ProblemDocument(HTTPFault.tooManyFields).response())
         case .dataAvailable(let id): data(connection, session, id)
         case .endOfStream(let id):
             if let channel = connection.channel(of: id) {
@@ -69,7 +70,7 @@ extension EventLoop {
             head = try EventLoop.head(of: fields, limits: limits)
         } catch {
             switch error.resolution {
-            case .respond(let fault): respondHTTP2(session, id, ProblemDocument(fault).response())
+            case .respond(let status): respondHTTP2(session, id, ProblemDocument(status: status).response())
             case .resetStream: session.reset(id, .protocolError)
             }
             return
@@ -95,7 +96,7 @@ extension EventLoop {
         for field in fields {
             let name = Array(field.name.utf8)
             let value = Array(field.value.utf8)
-            try builder.append(name: name.span.bytes, value: value.span.bytes)
+            unsafe try builder.append(name: name.span.bytes, value: value.span.bytes)
         }
         return try builder.finish()
     }

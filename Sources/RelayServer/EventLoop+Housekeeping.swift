@@ -4,6 +4,7 @@ import RelayBase
 import RelayRooms
 import Signalling
 import TLSTransport
+import WebSocketProtocol
 
 extension EventLoop {
     /// A few times a second: rooms are tidied, metrics published, certificates checked.

@@ -1,6 +1,7 @@
 import RelayBase
 import RelayRooms
 import Signalling
+import WebSocketProtocol
 
 extension EventLoop {
     // MARK: As the home of rooms
@@ -131,7 +132,7 @@ extension EventLoop {
     func dropRoom(_ room: LocalRoom) {
         for route in room.routes where route.isRequested { withdrawInterest(room, route) }
         counters.frames.add(room.fanout.totalAccount())
-        rooms.remove(room.handle)
+        _ = rooms.remove(room.handle)
         roomHandles[room.number] = nil
     }
 

@@ -1,6 +1,8 @@
 import HTTPProtocol
 import HTTPTransport
+import Reactor
 import RelayBase
+import RelayRooms
 import Signalling
 import TLSTransport
 import WebSocketProtocol
@@ -53,7 +55,7 @@ extension EventLoop {
             inbound.fragmentBytesMin = 0
         }
         let identity = connection.identity.map {
-            RelayMessage.Identity(name: $0.name, fingerprint: $0.keyFingerprint.description, proof: .certificate)
+            RelayMessage.Identity(name: $0.name, fingerprint: $0.keyFingerprint.hex, proof: .certificate)
         }
         let channel = Channel(
             connection: connection, stream: stream, purpose: purpose, identity: identity, inbound: inbound, deflate: deflate.map { MessageCompression($0) },
@@ -257,7 +259,7 @@ extension EventLoop {
             beginClose(channel, .policyViolation, reason: "no hello", counted: "no_hello")
         } else if now.milliseconds(since: channel.lastPing) >= limits.pingMilliseconds {
             channel.lastPing = now
-            WebSocketFrameEncoder.append(.ping, [UInt8]().span.bytes, maskingKey: nil, to: &channel.control)
+            unsafe WebSocketFrameEncoder.append(.ping, UnsafeRawBufferPointer(start: nil, count: 0), maskingKey: nil, to: &channel.control)
             markDirty(channel.connection)
         }
     }

@@ -8,6 +8,7 @@ import TLSTransport
 /// One event loop: a thread, an epoll instance, a listener, and everything that belongs to the connections it accepted.
 ///
 /// Extensions hold the parts: accepting, HTTP, WebSockets, sessions, the rooms it is home to, media, housekeeping.
+@safe
 final class EventLoop {
     /// epoll tokens below the connections': a packed handle is never that small.
     enum Token {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import Reactor
+package import Reactor
 import RelayBase
 import Signalling
 

@@ -35,7 +35,7 @@ final class MessageCompression {
         let bytes = unsafe Array(scratch.readable)
         if isText {
             var validator = UTF8Validator()
-            guard validator.append(bytes.span.bytes), validator.isComplete else { throw .textNotUTF8 }
+            guard unsafe validator.append(bytes.span.bytes), validator.isComplete else { throw .textNotUTF8 }
         }
         return bytes
     }

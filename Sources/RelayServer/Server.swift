@@ -1,6 +1,7 @@
 import Glibc
 package import Reactor
 import RelayBase
+import Synchronization
 package import TLSTransport
 
 /// Why the relay did not start.
@@ -22,6 +23,8 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
 package final class Server {
     /// Blocked before any thread starts, so that only the supervisor sees them.
     package static let signals = [SIGTERM, SIGINT, SIGHUP]
+
+    private static let backlog: Int32 = 4_096
 
     private let shared: Shared
     private let tickets = TicketKeys()
@@ -58,8 +61,8 @@ package final class Server {
             var listeners: [LoopListener] = []
             for (place, wanted) in configuration.listen.enumerated() {
                 let address = loop == 0 ? wanted : addresses[place]
-                do {
-                    let descriptor = try Socket.listen(on: address, calls: .linux)
+                do throws(SystemFault) {
+                    let descriptor = try Socket.listen(on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
                     if loop == 0 { addresses.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
                     listeners.append(LoopListener(try Listener(descriptor, calls: .linux)))
                 } catch {
@@ -95,7 +98,7 @@ package final class Server {
                     isDraining = true
                 }
             }
-            if isDraining, threads.allSatisfy(\.hasEnded) { break }
+            if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
             if !isDraining, watched.haveChanged() { reload(because: "files") }
         }
         for thread in threads { thread.join() }
@@ -126,6 +129,7 @@ private struct LoopSeed: @unchecked Sendable {  // Safe: handed to one thread on
     let listeners: [LoopListener]
 
     func run() {
+        defer { shared.endedLoops.add(1, ordering: .acquiringAndReleasing) }
         do {
             try EventLoop(index: index, shared: shared, context: context, listeners: listeners).run()
         } catch {

@@ -17,8 +17,9 @@ final class Shared: Sendable {
     let admission: Admission
     let board: MetricsBoard
     let log: Log
-    let readiness = Readiness()
+    let readiness = DrainState()
     let sessionIDs = SessionIDs()
+    let endedLoops = Atomic<Int>(0)
 
     private static let mailboxMessagesMax = 1 << 16
 
@@ -50,7 +51,7 @@ final class Shared: Sendable {
 }
 
 /// Whether the relay takes new work; read by `/readyz`.
-final class Readiness: Sendable {
+final class DrainState: Sendable {
     private let draining = Atomic<Bool>(false)
 
     var isDraining: Bool { draining.load(ordering: .acquiring) }
