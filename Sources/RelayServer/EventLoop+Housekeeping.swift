@@ -98,7 +98,8 @@ extension EventLoop {
             try? connection.secure.shutdown()
             close(connection, reason: "stopped")
         }
-        for place in listeners.indices { calls.close(listeners[place].descriptor) }
+        // A listener closes its socket when it goes.
+        listeners.removeAll()
     }
 }
 

@@ -47,6 +47,9 @@ final class EventLoop {
     var readLater: [Connection] = []
     /// Rings written to in this turn, by loop.
     var ringsWritten: [Bool]
+    /// What other loops posted.
+    var mail: [LoopMessage] = []
+    /// What this loop posted to itself.
     var inbox: [LoopMessage] = []
     /// Messages that found a mailbox full; tried again each turn.
     var outbox: [[LoopMessage]]
@@ -194,7 +197,9 @@ final class EventLoop {
     }
 
     private func drainMailbox() {
-        shared.mailboxes[index].drain(into: &inbox)
+        shared.mailboxes[index].drain(into: &mail)
+        for message in mail { handle(message) }
+        mail.removeAll(keepingCapacity: true)
         drainInbox()
     }
 
