@@ -14,6 +14,9 @@ struct HTTPHeadLines {
     /// How many bytes the lines handed out so far took.
     var consumed: Int { lineStart }
 
+    /// Whether any byte of the head has been seen.
+    var hasBegun: Bool { scanned > 0 }
+
     /// The next whole line without its end; `nil` when it has not ended yet.
     ///
     /// Only the first `bytesMax` bytes are ever looked at: a head that does not end within them is too large, whatever else is wrong beyond.

@@ -32,8 +32,8 @@ package struct HTTPRequestHeadParser: Sendable {
         self.init(headBytesMax: limits.requestHeadBytesMax, fieldsMax: limits.requestFieldsMax)
     }
 
-    /// Whether some of a head has been read: tells an idle connection from a slow request.
-    package var isInsideHead: Bool { lines.consumed > 0 }
+    /// Whether a byte of a head has been seen: tells an idle connection from a slow request.
+    package var isInsideHead: Bool { lines.hasBegun }
 
     /// - Parameter bytes: everything received since the head's first byte.
     package mutating func parse(_ bytes: RawSpan) throws(HTTPFault) -> HTTPHeadStep<HTTPRequestHead> {

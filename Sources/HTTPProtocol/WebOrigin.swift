@@ -52,6 +52,10 @@ package struct OriginAllowList: Sendable, Hashable {
     /// The entry that cannot be read.
     package struct Fault: Error, Sendable, Hashable {
         package let entry: String
+
+        package init(entry: String) {
+            self.entry = entry
+        }
     }
 
     package enum Decision: Sendable, Hashable {

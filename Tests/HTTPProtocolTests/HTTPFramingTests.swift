@@ -68,8 +68,8 @@ struct HTTPFramingTests {
         #expect(HTTPFault.unsupportedVersion.status.code == 505)
     }
 
-    static func read(_ text: String, _ framing: HTTPFraming = .chunked, max: Int = 1_000) throws -> HTTPRechunkingTests.Body {
-        try HTTPRechunkingTests.readBody([Array(text.utf8)], framing: framing, bodyBytesMax: max)
+    static func read(_ text: String, _ framing: HTTPFraming = .chunked, max: Int = 5_000) -> HTTPRechunkingTests.Body {
+        HTTPRechunkingTests.readBody([Array(text.utf8)], framing: framing, bodyBytesMax: max)
     }
 
     @Test(
@@ -79,8 +79,8 @@ struct HTTPFramingTests {
             ("A;name=\"a b\"\r\n0123456789\r\n000\r\n\r\n", "0123456789"), ("5\r\n0\r\n\r\n\r\n0\r\n\r\n", "0\r\n\r\n"),
             ("1\r\na\r\n0\r\nTrailer: x\r\nOther:y\r\n\r\n", "a"), ("0000000000000001\r\na\r\n0\r\n\r\n", "a"),
         ])
-    func chunks(text: String, content: String) throws {
-        let body = try Self.read(text + "GET")
+    func chunks(text: String, content: String) {
+        let body = Self.read(text + "GET")
         #expect(String(decoding: body.content, as: UTF8.self) == content)
         #expect(body.isComplete)
         #expect(body.consumed == text.utf8.count)
@@ -95,31 +95,31 @@ struct HTTPFramingTests {
             (";a\r\n", .malformedChunk),
             ("1;a\nb\r\n", .malformedChunk), ("1;\u{00}\r\n", .malformedChunk), ("1\r\nab\r\n", .malformedChunk), ("1\r\na\n", .malformedChunk),
             ("1\r\na\rb", .malformedChunk), ("00000000000000001\r\n", .malformedChunk), ("8000000000000000\r\n", .contentTooLarge),
-            ("FFFFFFFFFFFFFFFF\r\n", .contentTooLarge), ("7FFFFFFFFFFFFFFF\r\n", .contentTooLarge), ("3e9\r\n", .contentTooLarge),
+            ("FFFFFFFFFFFFFFFF\r\n", .contentTooLarge), ("7FFFFFFFFFFFFFFF\r\n", .contentTooLarge), ("1389\r\n", .contentTooLarge),
             ("0\r\n\n", .bareLineFeed), ("0\r\nA\r\n\r\n", .malformedFieldLine), ("0\r\nA : b\r\n\r\n", .whitespaceBeforeColon),
             ("0\r\n\rx", .malformedChunk),
         ])
-    func malformedChunks(text: String, fault: HTTPFault) throws {
-        #expect(try Self.read(text).fault == fault)
+    func malformedChunks(text: String, fault: HTTPFault) {
+        #expect(Self.read(text).fault == fault)
     }
 
     @Test("§7.1.1 extensions and trailers are bounded over the whole body")
-    func framingBounds() throws {
+    func framingBounds() {
         let most = String(repeating: "a", count: HTTPBodyReader.framingBytesMax)
-        #expect(try Self.read("1;\(most)\r\na\r\n0\r\n\r\n").isComplete)
-        #expect(try Self.read("1;\(most)a\r\na\r\n0\r\n\r\n").fault == .malformedChunk)
-        #expect(try Self.read("1;\(most)\r\na\r\n0;b\r\n\r\n").fault == .malformedChunk)
-        #expect(try Self.read("0\r\nA:\(most)\r\n\r\n").fault == .trailersTooLarge)
+        #expect(Self.read("1;\(most)\r\na\r\n0\r\n\r\n").isComplete)
+        #expect(Self.read("1;\(most)a\r\na\r\n0\r\n\r\n").fault == .malformedChunk)
+        #expect(Self.read("1;\(most)\r\na\r\n0;b\r\n\r\n").fault == .malformedChunk)
+        #expect(Self.read("0\r\nA:\(most)\r\n\r\n").fault == .trailersTooLarge)
     }
 
     @Test("content beyond the bound is 413: declared, in chunks, and until close")
-    func contentBounds() throws {
+    func contentBounds() {
         #expect(throws: HTTPFault.contentTooLarge) { try HTTPBodyReader(framing: .contentLength(11), bodyBytesMax: 10) }
-        #expect(try Self.read("0123456789", .contentLength(10), max: 10).isComplete)
-        #expect(try Self.read("5\r\n01234\r\n6\r\n567890\r\n0\r\n\r\n", max: 10).fault == .contentTooLarge)
-        #expect(try Self.read("5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n", max: 10).isComplete)
-        #expect(try Self.read("0123456789", .untilClose, max: 10).consumed == 10)
-        #expect(try Self.read("0123456789a", .untilClose, max: 10).fault == .contentTooLarge)
+        #expect(Self.read("0123456789", .contentLength(10), max: 10).isComplete)
+        #expect(Self.read("5\r\n01234\r\n6\r\n567890\r\n0\r\n\r\n", max: 10).fault == .contentTooLarge)
+        #expect(Self.read("5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n", max: 10).isComplete)
+        #expect(Self.read("0123456789", .untilClose, max: 10).consumed == 10)
+        #expect(Self.read("0123456789a", .untilClose, max: 10).fault == .contentTooLarge)
     }
 
     @Test("§8 a connection that ends inside a counted or chunked body cut it off, one without length may end")

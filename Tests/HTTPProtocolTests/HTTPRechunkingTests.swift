@@ -53,11 +53,11 @@ struct HTTPRechunkingTests {
         var fault: HTTPFault?
     }
 
-    /// Reads `pieces` one after the other.
-    static func readBody(_ pieces: [[UInt8]], framing: HTTPFraming, bodyBytesMax: Int) throws -> Body {
-        var reader = try HTTPBodyReader(framing: framing, bodyBytesMax: bodyBytesMax)
+    /// Reads `pieces` one after the other. How far the reader came before a fault depends on the cutting; the fault does not, so it stands alone.
+    static func readBody(_ pieces: [[UInt8]], framing: HTTPFraming, bodyBytesMax: Int) -> Body {
         var body = Body()
         do {
+            var reader = try HTTPBodyReader(framing: framing, bodyBytesMax: bodyBytesMax)
             for piece in pieces {
                 var rest = piece
                 while !rest.isEmpty, !body.isComplete {
@@ -68,15 +68,14 @@ struct HTTPRechunkingTests {
                     rest.removeFirst(step.consumed)
                 }
             }
-        } catch let fault as HTTPFault {
-            // How far the reader came before the fault depends on the cutting; what it found does not.
-            return Body(fault: fault)
+        } catch {
+            return Body(fault: error)
         }
         return body
     }
 
     @Test("chunked bodies, good and broken", arguments: 0..<20 as Range<UInt64>)
-    func chunkedBodies(seed: UInt64) throws {
+    func chunkedBodies(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<100 {
             var bytes: [UInt8] = []
@@ -99,8 +98,8 @@ struct HTTPRechunkingTests {
                 pieces.append(Array(prefix[previous...]))
                 previous = prefix.count
             }
-            let whole = try Self.readBody([bytes], framing: .chunked, bodyBytesMax: bodyBytesMax)
-            #expect(try Self.readBody(pieces, framing: .chunked, bodyBytesMax: bodyBytesMax) == whole)
+            let whole = Self.readBody([bytes], framing: .chunked, bodyBytesMax: bodyBytesMax)
+            #expect(Self.readBody(pieces, framing: .chunked, bodyBytesMax: bodyBytesMax) == whole)
         }
     }
 }
