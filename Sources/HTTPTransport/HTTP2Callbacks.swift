@@ -85,7 +85,7 @@ private func onFrameSent(_: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame
     case HTTP2FrameHeader.FrameType.rstStream:
         unsafe core(userData).pointee.resetSent(HTTP2StreamID(frame.pointee.hd.stream_id))
     case HTTP2FrameHeader.FrameType.goAway:
-        unsafe core(userData).pointee.goAwaySent = HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code)
+        unsafe core(userData).pointee.goAwaySent(HTTP2ErrorCode(rawValue: frame.pointee.goaway.error_code))
     default:
         break
     }

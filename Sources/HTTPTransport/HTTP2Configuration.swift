@@ -13,8 +13,8 @@ package struct HTTP2Configuration: Sendable, Equatable {
     package var headerFieldsMax = 100
     /// The bound on bytes queued for sending in one stream.
     package var outboundBytesMax = 8 << 20
-    /// Frames that wait for being sent although the peer could have read them.
-    package var controlQueueFramesMax = 1_000
+    /// Control frames that wait for being sent, which a peer that does not read makes grow; server role.
+    package var controlQueueBytesMax = 256 << 10
     package var abuse = HTTP2AbuseLimits()
 
     package init() {}

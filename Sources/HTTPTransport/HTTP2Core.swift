@@ -15,7 +15,7 @@ struct HTTP2Core: ~Copyable {
     var events = HTTP2EventQueue()
     /// The stream whose `.streamClosed` the application has just heard; its record goes with the next event.
     var retiring: HTTP2StreamID?
-    /// Where the library's output goes: the caller's queue during `produce`, else what was written to get a GOAWAY out.
+    /// Where the library's output goes: the caller's queue during `produce`, else control frames that wait for it.
     var output = ByteQueue()
     /// `output.count` at which DATA frames stop.
     var outputBound = 0
@@ -31,6 +31,9 @@ struct HTTP2Core: ~Copyable {
     var pendingFault: HTTP2Fault?
     /// Why the connection ended; set once.
     var fault: HTTP2Fault?
+    /// The code of a GOAWAY that the application asked for and that is not written yet.
+    var goAwayRequested: HTTP2ErrorCode?
+    /// The code of the last GOAWAY that went out unasked.
     var goAwaySent: HTTP2ErrorCode?
 
     init(role: HTTP2Session.Role, configuration: HTTP2Configuration, settingsSent: Int, now: MonotonicInstant) {
@@ -139,6 +142,10 @@ struct HTTP2Core: ~Copyable {
         } catch {
             pendingFault = pendingFault ?? error
         }
+    }
+
+    mutating func goAwaySent(_ code: HTTP2ErrorCode) {
+        if goAwayRequested == code { goAwayRequested = nil } else { goAwaySent = code }
     }
 
     /// Writes a DATA frame: the header that the library made and the payload straight from the stream's queue.

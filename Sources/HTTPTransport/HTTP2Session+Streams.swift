@@ -247,6 +247,7 @@ extension HTTP2Session {
 
     /// Takes no new streams; those open go on. The connection is finished when the last is closed.
     package func goAway(_ code: HTTP2ErrorCode) {
+        unsafe core.pointee.goAwayRequested = code
         let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
         _ = unsafe nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, code.rawValue, nil, 0)
     }

@@ -134,7 +134,7 @@ package final class HTTP2Session {
         unsafe core.pointee.now = now
         do throws(HTTP2Fault) {
             try unsafe scanAndFeed(bytes, now: now)
-            try checkControlQueue()
+            try settle()
         } catch {
             throw fail(error)
         }
@@ -158,6 +158,8 @@ package final class HTTP2Session {
                     verdict = try unsafe core.pointee.abuse.receive(header, now: now)
                 } catch {
                     try unsafe feed(UnsafeRawBufferPointer(rebasing: bytes[fed..<start]))
+                    // What came before counts first.
+                    try settle()
                     throw error
                 }
                 if verdict == .swallow {
@@ -185,12 +187,16 @@ package final class HTTP2Session {
         guard unsafe !bytes.isEmpty else { return }
         let taken = unsafe nghttp2_session_mem_recv(session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         if taken < 0 { throw Self.fault(libraryError: taken) }
+    }
+
+    /// Writes the control frames that the input gave rise to, into memory of this session: so a connection error that the library answers by itself is
+    /// known at once, with its code, and resets are counted although nobody may be sending.
+    private func settle() throws(HTTP2Fault) {
+        guard unsafe nghttp2_session_get_outbound_queue_size(session) > 0 else { return }
+        drainControl()
+        if let code = unsafe core.pointee.goAwaySent, code != .noError { throw .connectionError(code) }
         if let fault = unsafe core.pointee.pendingFault { throw fault }
-        // The library answers a connection error by itself and reads no further; the code is known once its GOAWAY is written.
-        if unsafe nghttp2_session_want_read(session) == 0 {
-            drainToGoAway()
-            if let code = unsafe core.pointee.goAwaySent, code != .noError { throw .connectionError(code) }
-        }
+        if role == .server, unsafe core.pointee.output.count > configuration.controlQueueBytesMax { throw .controlQueueOverflow }
     }
 
     private static func fault(libraryError: Int) -> HTTP2Fault {
@@ -201,14 +207,9 @@ package final class HTTP2Session {
         }
     }
 
-    private func checkControlQueue() throws(HTTP2Fault) {
-        guard role == .server, unsafe nghttp2_session_get_outbound_queue_size(session) > configuration.controlQueueFramesMax else { return }
-        throw .controlQueueOverflow
-    }
-
     // MARK: Bytes out
 
-    /// Appends to `queue` what is to be sent: control frames first, then DATA by urgency, about `bound` bytes at most (a frame is not cut, so up to
+    /// Appends to `queue` what is to be sent: control frames first, then DATA by urgency until `bound` bytes are passed (a frame is not cut, so up to
     /// 16 KiB more).
     ///
     /// - Returns: whether the bound stopped it, so that there may be more.
@@ -220,20 +221,19 @@ package final class HTTP2Session {
             unsafe core.pointee.output.releaseIfEmpty()
         }
         guard unsafe core.pointee.fault == nil else { return false }
-        let limit = queue.count + bound
+        unsafe core.pointee.outputBound = queue.count + bound
         unsafe swap(&core.pointee.output, &queue)
-        let more = pump(limit: limit)
+        let more = pump()
         if let fault = unsafe core.pointee.pendingFault { _ = fail(fault) }
         unsafe swap(&core.pointee.output, &queue)
         announceWritable()
         return unsafe more && core.pointee.fault == nil
     }
 
-    /// Moves the library's output to `core.output` until nothing is left, `limit` is reached, or a fault is found.
-    private func pump(limit: Int, untilGoAway: Bool = false) -> Bool {
-        unsafe core.pointee.outputBound = limit
+    /// Moves the library's output to `core.output` until nothing is left or `core.outputBound` holds DATA up; answers whether it did.
+    private func pump() -> Bool {
         unsafe core.pointee.isPaused = false
-        while unsafe core.pointee.output.count < limit {
+        while true {
             var chunk: UnsafePointer<UInt8>?
             let count = unsafe nghttp2_session_mem_send(session, &chunk)
             if count < 0 {
@@ -242,16 +242,13 @@ package final class HTTP2Session {
             }
             if count == 0 { return unsafe core.pointee.isPaused }
             unsafe core.pointee.output.append(UnsafeRawBufferPointer(start: chunk, count: count))
-            if unsafe core.pointee.pendingFault != nil { return false }
-            if untilGoAway, unsafe core.pointee.goAwaySent != nil { return false }
         }
-        return true
     }
 
-    /// Control frames come before DATA, so this ends with the GOAWAY that the library has queued.
-    private func drainToGoAway() {
-        unsafe core.pointee.goAwaySent = nil
-        _ = unsafe pump(limit: core.pointee.output.count + 1 << 16, untilGoAway: true)
+    /// Moves control frames only, which come before DATA.
+    private func drainControl() {
+        unsafe core.pointee.outputBound = 0
+        _ = pump()
     }
 
     /// Ends the connection: the fault is kept, GOAWAY with its code is written, and no stream is served any more.
@@ -261,7 +258,7 @@ package final class HTTP2Session {
         if !isAnsweredAlready {
             unsafe core.pointee.pendingFault = nil
             _ = unsafe nghttp2_session_terminate_session(session, fault.errorCode.rawValue)
-            drainToGoAway()
+            drainControl()
         }
         // Backwards, since a stream that nobody heard of leaves the table at once.
         for index in (0..<(unsafe core.pointee.streams.count)).reversed() {

@@ -19,7 +19,7 @@ package struct MessageInflater: ~Copyable {
     private static let outputChunkBytes = 16 << 10
 
     /// - Parameters:
-    ///   - windowBits: the negotiated 8 to 15; data that refers back further is corrupt.
+    ///   - windowBits: the negotiated 8 to 15. A reference back past that is corrupt, unless what it names was inflated in the same call.
     ///   - contextTakeover: whether the peer's messages may refer back to those before.
     package init(windowBits: Int, contextTakeover: Bool) {
         precondition((8...15).contains(windowBits), "RFC 7692 §7.1.2")
