@@ -92,7 +92,8 @@ struct CodecParameters {
     /// `avc1.` and profile, constraints and level: bytes 1…3 of avcC, or those behind the head of the first SPS in Annex B.
     private var h264: String {
         if configuration.first == 1, configuration.count >= 4 { return "avc1." + Self.hexadecimal(configuration[1...3]) }
-        for index in configuration.indices.dropFirst(3).dropLast(3) where configuration[index] & 0x1F == 7 && configuration[(index - 3)..<index] == [0, 0, 1] {
+        for index in configuration.indices.dropFirst(3).dropLast(3)
+        where configuration[index] & 0x1F == 7 && configuration[(index - 3)..<index] == [0, 0, 1] {
             return "avc1." + Self.hexadecimal(configuration[(index + 1)...(index + 3)])
         }
         let profile = UInt8(truncatingIfNeeded: profile < 0 ? 66 : profile)
@@ -117,7 +118,9 @@ struct CodecParameters {
 
     /// `av01.` from av1C (AV1 ISOBMFF binding §2.3.3 and §5): profile, level and tier, bit depth.
     private var av1: String {
-        guard configuration.count >= 3, configuration[0] == 0x81 else { return "av01.\(profile > 0 ? profile : 0).\(Self.two(level > 0 ? level : 8))M.08" }
+        guard configuration.count >= 3, configuration[0] == 0x81 else {
+            return "av01.\(profile > 0 ? profile : 0).\(Self.two(level > 0 ? level : 8))M.08"
+        }
         let flags = configuration[2]
         let depth = flags & 0x40 == 0 ? 8 : flags & 0x20 == 0 ? 10 : 12
         return "av01.\(configuration[1] >> 5).\(Self.two(Int32(configuration[1] & 0x1F)))\(flags & 0x80 == 0 ? "M" : "H").\(Self.two(Int32(depth)))"

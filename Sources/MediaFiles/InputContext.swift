@@ -23,8 +23,9 @@ struct InputContext: ~Copyable {
         unsafe allocated.pointee.pb = unsafe openFile
         unsafe allocated.pointee.io_open = unsafe refuseOpen
         var context: UnsafeMutablePointer<AVFormatContext>? = unsafe allocated
+        // No protocol is left for what the demuxers open by themselves, past io_open (the file proper is open already).
         // Samples of uncompressed sound have no packets of their own: 1,920 bytes are 20 ms of one channel at 48 kHz.
-        var options = AVOptions(["max_size": "1920"])
+        var options = AVOptions(["protocol_whitelist": "none", "max_size": "1920"])
         // On failure it frees the context, but not a file that it did not open itself.
         let recognised = unsafe avformat_open_input(&context, path, nil, &options.dictionary)
         guard recognised >= 0, let openContext = unsafe context else {

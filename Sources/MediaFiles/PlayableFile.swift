@@ -71,7 +71,8 @@ struct PlayableFile: ~Copyable {
         guard written >= 0 else { throw .write(path: path, reason: AVLibrary.text(written)) }
     }
 
-    /// Ends the page or cluster that is open, so that all there is can be read.
+    /// Ends the page or cluster that is open, so that what there is can be read: all of it, but for the last packet of audio in Matroska, which libavformat
+    /// keeps back to give it a place in the next cluster.
     mutating func flush() throws(MediaFileFault) {
         let flushed = unsafe av_write_frame(context, nil)
         guard flushed >= 0 else { throw .write(path: path, reason: AVLibrary.text(flushed)) }
@@ -109,7 +110,9 @@ struct PlayableFile: ~Copyable {
         }
         guard !configuration.isEmpty else { return 0 }
         let padding = Int(AV_INPUT_BUFFER_PADDING_SIZE)
-        guard let size = Int32(exactly: configuration.count), let memory = unsafe av_mallocz(configuration.count + padding) else { return outOfMemory }
+        guard let size = Int32(exactly: configuration.count), let memory = unsafe av_mallocz(configuration.count + padding) else {
+            return outOfMemory
+        }
         unsafe UnsafeMutableRawBufferPointer(start: memory, count: configuration.count).copyBytes(from: configuration)
         unsafe parameters.pointee.extradata = unsafe memory.assumingMemoryBound(to: UInt8.self)
         unsafe parameters.pointee.extradata_size = size

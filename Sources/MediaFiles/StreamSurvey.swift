@@ -28,7 +28,8 @@ struct StreamSurvey {
             let name = unsafe avcodec_get_name(parameters.pointee.codec_id).map { unsafe String(cString: $0) }
             skipped.append(
                 SkippedMediaStream(
-                    index: index, kindName: unsafe CodecMapping.kindName(parameters.pointee.codec_type), codecName: name ?? "unknown", reason: reason))
+                    index: index, kindName: unsafe CodecMapping.kindName(parameters.pointee.codec_type), codecName: name ?? "unknown", reason: reason)
+            )
         }
     }
 
