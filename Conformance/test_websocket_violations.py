@@ -140,16 +140,16 @@ def test_vanished_peer_harms_nobody(relay: Relay) -> None:
                 socket.send(octets)
 
 
-@pytest.mark.parametrize(
-    ("what", "octets", "codes"),
-    [
-        ("media before hello", frame(BINARY, bytes(16)), (1002, 1003, 1008)),
-        ("text that is no JSON", frame(TEXT, b"{not json"), (1002, 1003, 1007, 1008)),
-        ("a control message over 64 KiB", frame(TEXT, b"", length=(64 << 10) + 1), (1009,)),
-        ("a media frame over 4 MiB", frame(BINARY, b"", length=(5 << 20)), (1009,)),
-        ("a message in more fragments than 1,024", frame(TEXT, b" " * 128, final=False) + frame(CONTINUATION, b" " * 32, final=False) * 1_100, (1008, 1009)),
-    ],
+SESSION_VIOLATIONS = (
+    ("media before hello", frame(BINARY, bytes(16)), (1002, 1003, 1008)),
+    ("text that is no JSON", frame(TEXT, b"{not json"), (1002, 1003, 1007, 1008)),
+    ("a control message over 64 KiB", frame(TEXT, b"", length=(64 << 10) + 1), (1009,)),
+    ("a media frame over 4 MiB", frame(BINARY, b"", length=(5 << 20)), (1009,)),
+    ("a message in more fragments than 1,024", frame(TEXT, b" " * 128, final=False) + frame(CONTINUATION, b" " * 32, final=False) * 1_100, (1008, 1009)),
 )
+
+
+@pytest.mark.parametrize(("what", "octets", "codes"), SESSION_VIOLATIONS, ids=[row[0] for row in SESSION_VIOLATIONS])
 def test_session_path_refuses(relay: Relay, what: str, octets: bytes, codes: tuple[int, ...]) -> None:
     with RawWebSocket(relay.port, relay.context(), "/v1/session", "segue.v1") as socket:
         socket.send(octets)

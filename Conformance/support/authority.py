@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -114,6 +115,21 @@ class Authority:
             *("-config", configuration, "-extensions", "leaf", "-keyout", key, "-out", certificate),
         )
         return Identity(certificate, key)
+
+    def with_foreign_key(self, name: str) -> Identity:
+        """A good certificate with a key file whose public half is the certificate's and whose private half is another: TLS libraries load it
+        (they compare the public halves) and sign with the wrong key."""
+        identity, other = self.issue(name), self.issue(f"{name}-other")
+        keys = []
+        for path in (identity.key, other.key):
+            octets = subprocess.run(["openssl", "ec", "-in", path, "-outform", "DER"], capture_output=True, check=True, timeout=30).stdout
+            # RFC 5915 §3, P-256: SEQUENCE (2), version (3), then the private key's OCTET STRING of 32 octets behind its head (2).
+            assert octets[:2] == b"\x30\x77" and octets[5:7] == b"\x04\x20", octets.hex()
+            keys.append(octets)
+        body = base64.encodebytes(keys[0][:7] + keys[1][7:39] + keys[0][39:]).decode()
+        forged = self.directory / f"{name}-forged-key.pem"
+        forged.write_text(f"-----BEGIN EC PRIVATE KEY-----\n{body}-----END EC PRIVATE KEY-----\n")
+        return Identity(identity.certificate, forged)
 
     def revoke(self, identity: Identity) -> None:
         openssl("ca", "-batch", "-config", self._configure(), "-revoke", identity.certificate, "-crl_reason", "keyCompromise")
