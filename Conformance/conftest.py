@@ -1,0 +1,63 @@
+"""Fixtures: relays as processes, shared by a module so that a crash is pinned to the module that caused it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from support.relay import Relay, binary  # noqa: E402
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not binary().exists():
+        raise pytest.UsageError(f"no relay at {binary()}: build it (`swift build -c release`) or name another by SEGUE_BIN")
+
+
+@pytest.fixture(scope="module")
+def start_relay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Relay]]:
+    """Starts relays; each is ended and judged when the module is done."""
+    started: list[Relay] = []
+
+    def start(name: str = "relay", **options) -> Relay:
+        relay = Relay.start(tmp_path_factory.mktemp(name), **options)
+        started.append(relay)
+        return relay
+
+    yield start
+    faults = []
+    for relay in started:
+        try:
+            relay.stop()
+        except AssertionError as fault:
+            faults.append(str(fault))
+    assert not faults, "\n".join(faults)
+
+
+@pytest.fixture(scope="module")
+def module_relay(start_relay: Callable[..., Relay]) -> Relay:
+    """In development mode with the echo path; client certificates are required."""
+    return start_relay(arguments=("--echo", "--client-certificates", "required"))
+
+
+@pytest.fixture
+def relay(module_relay: Relay) -> Iterator[Relay]:
+    """The module's relay, which must still serve a well-behaved client after every test."""
+    yield module_relay
+    module_relay.assert_healthy()
+
+
+@pytest.fixture(scope="module")
+def module_open_relay(start_relay: Callable[..., Relay]) -> Relay:
+    """As `module_relay`, but client certificates are optional: for tools that cannot show one."""
+    return start_relay("open-relay", arguments=("--echo", "--client-certificates", "optional"))
+
+
+@pytest.fixture
+def open_relay(module_open_relay: Relay) -> Iterator[Relay]:
+    yield module_open_relay
+    module_open_relay.assert_healthy()
