@@ -1,10 +1,18 @@
 import Foundation
+import Glibc
 
 /// Real media files, made once for the whole run.
 struct Fixtures: Sendable {
     let folder: TemporaryFolder
 
-    static let made = Result { try Fixtures() }
+    static let made: Result<Fixtures, any Error> = {
+        // Globals are never deinitialised, so the folder goes when the process ends.
+        atexit {
+            guard case .success(let fixtures) = Fixtures.made else { return }
+            try? FileManager.default.removeItem(atPath: fixtures.folder.path)
+        }
+        return Result { try Fixtures() }
+    }()
 
     /// The path of one of the files.
     static func path(_ name: String) throws -> String { try made.get().folder(name) }
