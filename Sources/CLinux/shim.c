@@ -57,15 +57,6 @@ int clinux_thread_usage(struct rusage *usage) {
     return getrusage(RUSAGE_THREAD, usage);
 }
 
-int clinux_under_sanitizer(void) {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-    return 1;
-#endif
-#endif
-    return 0;
-}
-
 #define SAME(ours, theirs)                                                                                             \
     _Static_assert(offsetof(struct clinux_tcp_info, ours) == offsetof(struct tcp_info, theirs), #ours " is where the kernel puts it")
 

@@ -78,6 +78,20 @@ package struct VideoStreamDescription: Hashable, Sendable {
         self.frameRate = frameRate
     }
 
+    /// Codec strings are ASCII and are compared byte by byte: Unicode's tables stay out of the WebAssembly build.
+    package static func == (left: VideoStreamDescription, right: VideoStreamDescription) -> Bool {
+        left.codec == right.codec && left.codecString.utf8.elementsEqual(right.codecString.utf8) && left.width == right.width
+            && left.height == right.height && left.frameRate == right.frameRate
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(codec)
+        for byte in codecString.utf8 { hasher.combine(byte) }
+        hasher.combine(width)
+        hasher.combine(height)
+        hasher.combine(frameRate)
+    }
+
     /// - Throws: the first field that is out of range, or a codec string that is not of this codec.
     package func validate() throws(DescriptionFault) {
         guard MediaCodec(codecString: codecString) == .video(codec) else { throw .codecString }

@@ -16,8 +16,8 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: 
     }
 
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var inbox: [Message] = []
-    private let wake: EventFD
+    @usableFromInline var inbox: [Message] = []
+    @usableFromInline let wake: EventFD
     package let capacity: Int
 
     /// - Parameters:
@@ -39,12 +39,24 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: 
         unsafe mutex.deallocate()
     }
 
-    /// From any thread.
-    package func post(_ message: Message) -> PostResult {
+    // Not inlinable themselves, so that no importer sees the C library through the box.
+    @usableFromInline
+    func lock() {
         unsafe pthread_mutex_lock(mutex)
+    }
+
+    @usableFromInline
+    func unlock() {
+        unsafe pthread_mutex_unlock(mutex)
+    }
+
+    /// From any thread.
+    @inlinable
+    package func post(_ message: Message) -> PostResult {
+        lock()
         let count = inbox.count
         if count < capacity { inbox.append(message) }
-        unsafe pthread_mutex_unlock(mutex)
+        unlock()
         guard count < capacity else { return .full }
         if count == 0 { wake.signal() }
         return .posted
@@ -52,10 +64,11 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: 
 
     /// Replaces the contents of `messages` by all that has been posted, oldest first; its memory becomes the box's, so in steady use nothing is
     /// allocated. By the receiving loop, after it has reset the wake-up.
+    @inlinable
     package func drain(into messages: inout [Message]) {
         messages.removeAll(keepingCapacity: true)
-        unsafe pthread_mutex_lock(mutex)
+        lock()
         swap(&inbox, &messages)
-        unsafe pthread_mutex_unlock(mutex)
+        unlock()
     }
 }

@@ -5,7 +5,7 @@ import Glibc
 struct Fixtures: Sendable {
     let folder: TemporaryFolder
 
-    static let made = {
+    static let made: Result<Fixtures, any Error> = {
         // Globals are never deinitialised, so the folder goes when the process ends.
         atexit {
             guard case .success(let fixtures) = Fixtures.made else { return }

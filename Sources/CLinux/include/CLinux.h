@@ -38,9 +38,6 @@ int clinux_current_cpu(void);
 /// getrusage(2) of the calling thread.
 int clinux_thread_usage(struct rusage *usage);
 
-/// Whether a thread or address sanitizer is compiled in (its runtime needs other sizes and times).
-int clinux_under_sanitizer(void);
-
 /// The head of Linux's `struct tcp_info` up to `tcpi_snd_wnd`; the layout is checked against <linux/tcp.h> when shim.c is compiled.
 struct clinux_tcp_info {
     uint8_t state, ca_state, retransmits, probes, backoff, options, window_scales, flags;
