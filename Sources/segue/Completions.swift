@@ -27,16 +27,20 @@ enum Completions {
             let words = spec.subcommands.map(\.name) + spec.options.map(\.name) + ["--help"] + (spec.operand?.choices ?? [])
             cases += "    '\(key)') words='\(words.joined(separator: " "))'; files=\(completionName(spec.operand?.completion ?? .none)) ;;\n"
             for option in spec.options where option.value != nil {
-                values +=
-                    "    '\(key) \(option.name)') words='\(option.choices.joined(separator: " "))'; files=\(completionName(option.completion)) ;;\n"
+                values += "    '\(key) \(option.name)') words='\(option.choices.joined(separator: " "))'; files=\(completionName(option.completion)) ;;\n"
             }
         }
+        // What the words so far lead to: a command of the first level follows none, so it is looked for behind a space.
+        let steps = commands(root).dropFirst().map { entry in
+            let words = entry.path.joined(separator: " ")
+            return "      '\(entry.path.count == 1 ? " " : "")\(words)') command='\(words)' ;;"
+        }.joined(separator: "\n")
         return """
             _\(root.name)() {
               local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}" command='' words='' files=none word
               for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
                 case "$command $word" in
-            \(commands(root).dropFirst().map { "      '\(([""] + $0.path).count == 2 ? " " : "")\($0.path.joined(separator: " "))') command='\($0.path.joined(separator: " "))' ;;" }.joined(separator: "\n"))
+            \(steps)
                 esac
               done
               case "$command" in
