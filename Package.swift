@@ -60,7 +60,10 @@ let package = Package(
             ]),
         .executableTarget(
             name: "segue",
-            dependencies: ["RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling"],
+            dependencies: [
+                "RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling", "CLinux",
+                "TLSTransport", "HTTPProtocol", "WebSocketProtocol", "COpenSSL", "CNghttp2", "COpus",
+            ],
             swiftSettings: strict),
 
         // Tests.
@@ -75,6 +78,13 @@ let package = Package(
         testTarget("CertificateAuthorityTests", ["CertificateAuthority", "RelayBase", "CLinux"]),
         testTarget("HTTPTransportTests", ["HTTPTransport", "HTTPProtocol", "WebSocketProtocol", "RelayBase"]),
         testTarget("MediaFilesTests", ["MediaFiles", "MediaProtocol", "RelayBase"]),
+        testTarget(
+            "RelayClientTests",
+            [
+                "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport", "HTTPProtocol",
+                "HTTPTransport", "Reactor", "RelayBase", "CLinux",
+            ]),
+        testTarget("SegueTests", ["segue", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )

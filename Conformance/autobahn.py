@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from support.bridge import Bridge
-from support.relay import REPOSITORY, Identity
+from support.relay import REPOSITORY, Identity, demo_identity
 
 WSTEST = REPOSITORY / ".build/venv27/bin/wstest"
 SECONDS_MAX = 900
@@ -55,7 +55,9 @@ def run(folder: Path, port: int, authority: Path, identity: Identity, http: str,
             command = [str(WSTEST), "--mode", "fuzzingclient", "--spec", str(spec_path)]
             result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=SECONDS_MAX, env=environment, cwd=folder)
     index = folder / "reports/index.json"
-    assert result.returncode == 0 and index.exists(), f"wstest exited with {result.returncode}:\n" + (folder / "wstest.log").read_text(errors="replace")[-2000:]
+    assert result.returncode == 0 and index.exists(), (
+        f"wstest exited with {result.returncode}:\n" + (folder / "wstest.log").read_text(errors="replace")[-2000:]
+    )
     return json.loads(index.read_text())[agent]
 
 
@@ -65,7 +67,11 @@ def key(case: str) -> tuple[int, ...]:
 
 def faults(report: dict[str, dict], sections: list[str]) -> list[str]:
     """The cases that failed, and a line when cases are missing."""
-    found = [f"{case}: {report[case]['behavior']}, closing {report[case]['behaviorClose']}" for case in sorted(report, key=key) if not is_good(report[case])]
+    found = [
+        f"{case}: {report[case]['behavior']}, closing {report[case]['behaviorClose']}"
+        for case in sorted(report, key=key)
+        if not is_good(report[case])
+    ]
     expected = sum(CASES_MIN[section] for section in sections)
     if len(report) < expected:
         found.append(f"only {len(report)} cases ran, {expected} were expected")
@@ -97,7 +103,7 @@ def main() -> int:
     if not is_available():
         print("SKIPPED: no Autobahn (it needs CPython 2.7): run Deploy/python-environment and read what it says")
         return 69
-    identity = Identity(arguments.state / "clients/alice.pem", arguments.state / "clients/alice-key.pem")
+    identity = demo_identity(arguments.state, "alice")
     sections = arguments.section or list(SECTIONS)
     passed = failed = 0
     for http in arguments.http or ("1.1", "2"):

@@ -84,7 +84,9 @@ def with_nghttpd(patience: float, only: str) -> int:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        process = subprocess.Popen(["nghttpd", "-a", "127.0.0.1", "-d", str(root), str(port), str(server.key), str(server.certificate)], stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            ["nghttpd", "-a", "127.0.0.1", "-d", str(root), str(port), str(server.key), str(server.certificate)], stdin=subprocess.DEVNULL
+        )
         try:
             for _ in range(100):
                 try:

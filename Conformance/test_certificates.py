@@ -102,7 +102,12 @@ def test_good_certificate_is_let_in(setting: Setting, client: str, version: str)
 REFUSED = (
     ("none", "handshake_failure", "certificate_required", {"nocertificate"}),
     ("other CA", "unknown_ca", "unknown_ca", {"unknownauthority", "unknownca"}),
-    ("CA of the same name", "unknown_ca|decrypt_error|bad_certificate", "unknown_ca|decrypt_error|bad_certificate", {"unknownauthority", "unknownca", "badsignature"}),
+    (
+        "CA of the same name",
+        "unknown_ca|decrypt_error|bad_certificate",
+        "unknown_ca|decrypt_error|bad_certificate",
+        {"unknownauthority", "unknownca", "badsignature"},
+    ),
     ("expired", "certificate_expired", "certificate_expired", {"expired"}),
     ("not yet valid", "bad_certificate|certificate_expired", "bad_certificate|certificate_expired", {"notyetvalid"}),
     ("wrong EKU", "unsupported_certificate", "unsupported_certificate", {"wrongpurpose"}),
@@ -113,7 +118,9 @@ REFUSED = (
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(("client", "alert_1_2", "alert_1_3", "reasons"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_bad_certificate_is_refused_and_counted(setting: Setting, client: str, alert_1_2: str, alert_1_3: str, reasons: set[str], version: str) -> None:
+def test_bad_certificate_is_refused_and_counted(
+    setting: Setting, client: str, alert_1_2: str, alert_1_3: str, reasons: set[str], version: str
+) -> None:
     before = setting.failures()
     refusal = refusal_of(setting.relay.port, setting.context(client, version))
     assert refusal is not None, "was let in"
@@ -183,7 +190,10 @@ def test_resumption_after_revocation_is_refused(setting: Setting) -> None:
 
 
 def test_revocation_ends_a_live_session(setting: Setting) -> None:
-    with RawWebSocket(setting.relay.port, setting.context("in session", "TLS 1.3")) as live, RawWebSocket(setting.relay.port, setting.relay.context()) as other:
+    with (
+        RawWebSocket(setting.relay.port, setting.context("in session", "TLS 1.3")) as live,
+        RawWebSocket(setting.relay.port, setting.relay.context()) as other,
+    ):
         identity = setting.clients["in session"]
         assert identity is not None
         setting.authority.revoke(identity)

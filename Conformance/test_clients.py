@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 import websockets
 from support.h2_websocket import H2Client, StreamRefused
-from support.relay import Identity, Relay
+from support.relay import Relay, demo_identity
 from websockets.asyncio.client import connect
 from wsproto.events import Pong, TextMessage
 
@@ -219,6 +219,5 @@ def test_h2_refusals(relay: Relay) -> None:
 
 @pytest.mark.parametrize("name", ["alice", "bob"])
 def test_both_demo_clients_are_let_in(relay: Relay, name: str) -> None:
-    identity = Identity(relay.state / f"clients/{name}.pem", relay.state / f"clients/{name}-key.pem")
-    status, _, _ = relay.get("/healthz", context=relay.context(identity=identity))
+    status, _, _ = relay.get("/healthz", context=relay.context(identity=demo_identity(relay.state, name)))
     assert status == 200

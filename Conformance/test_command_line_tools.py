@@ -100,7 +100,9 @@ def test_s_client_old_protocols_are_refused(relay: Relay, option: str) -> None:
     assert "alert protocol version" in output, output[-2000:]
 
 
-@pytest.mark.parametrize("suite", ["AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384", "DHE-RSA-AES128-GCM-SHA256", "NULL-SHA256:@SECLEVEL=0"])
+@pytest.mark.parametrize(
+    "suite", ["AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA", "ECDHE-RSA-AES256-SHA384", "DHE-RSA-AES128-GCM-SHA256", "NULL-SHA256:@SECLEVEL=0"]
+)
 def test_s_client_weak_suites_are_refused(relay: Relay, suite: str) -> None:
     """No RSA key exchange (no forward secrecy), no CBC, no finite-field DHE, no encryption left out."""
     output = s_client(relay, "-tls1_2", "-cipher", suite, expect=None)

@@ -152,7 +152,9 @@ def test_smuggling_is_refused_and_nothing_after_it_answered(relay: Relay, what: 
 def test_transfer_encoding_in_http_1_0(relay: Relay) -> None:
     """RFC 9112 §6.1: the framing of such a message is faulty, and the connection ends after it."""
     with RawHTTP1(relay.port, relay.context()) as client:
-        client.send(b"POST /healthz HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n0\r\n\r\n" + SMUGGLED.encode())
+        client.send(
+            b"POST /healthz HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n0\r\n\r\n" + SMUGGLED.encode()
+        )
         response = client.response()
         assert response is not None and response.status >= 400
         assert client.ends()

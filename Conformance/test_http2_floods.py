@@ -9,8 +9,25 @@ import pytest
 from hyperframe.frame import Frame, GoAwayFrame, RstStreamFrame
 from support.bystander import Bystander
 from support.raw_http2 import (
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, FLOW_CONTROL_ERROR, HEADERS, PING, PREFACE, PROTOCOL_ERROR, SETTINGS,
-    STREAM_CLOSED, Ended, RawHTTP2, frame, priority, rst_stream, settings, window_update,
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    ENHANCE_YOUR_CALM,
+    FLOW_CONTROL_ERROR,
+    HEADERS,
+    PING,
+    PREFACE,
+    PROTOCOL_ERROR,
+    SETTINGS,
+    STREAM_CLOSED,
+    Ended,
+    RawHTTP2,
+    frame,
+    priority,
+    rst_stream,
+    settings,
+    window_update,
 )
 from support.raw_websocket import BINARY
 from support.raw_websocket import frame as websocket_frame
@@ -52,7 +69,9 @@ def rapid_reset(c: RawHTTP2) -> Callable[[int], bytes]:
 def rapid_reset_of_connect(c: RawHTTP2) -> Callable[[int], bytes]:
     """The same by extended CONNECT: each stream would be a WebSocket."""
     block = [(":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "https"), (":path", "/echo"), (":authority", c.authority)]
-    return lambda index: frame(HEADERS, END_HEADERS, 1 + 2 * index, c.encoder.encode([*block, ("sec-websocket-version", "13")])) + rst_stream(1 + 2 * index)
+    return lambda index: (
+        frame(HEADERS, END_HEADERS, 1 + 2 * index, c.encoder.encode([*block, ("sec-websocket-version", "13")])) + rst_stream(1 + 2 * index)
+    )
 
 
 def made_you_reset(c: RawHTTP2) -> Callable[[int], bytes]:
@@ -112,7 +131,11 @@ FLOODS: tuple[tuple[str, Callable[[RawHTTP2], Callable[[int], bytes]], tuple[int
     ("CVE-2019-9518 empty DATA flood", empty_data, (ENHANCE_YOUR_CALM,)),
     ("CVE-2019-9518 flood of DATA with nothing but padding", padded_empty_data, (ENHANCE_YOUR_CALM,)),
     ("PRIORITY flood on idle streams", lambda c: lambda index: priority(1 + 2 * index), (ENHANCE_YOUR_CALM,)),
-    ("CVE-2019-9513 PRIORITY flood that shuffles a tree", lambda c: lambda index: priority(1 + 2 * (index % 50), 1 + 2 * ((index + 7) % 50), exclusive=True), (ENHANCE_YOUR_CALM,)),
+    (
+        "CVE-2019-9513 PRIORITY flood that shuffles a tree",
+        lambda c: lambda index: priority(1 + 2 * (index % 50), 1 + 2 * ((index + 7) % 50), exclusive=True),
+        (ENHANCE_YOUR_CALM,),
+    ),
     ("WINDOW_UPDATE flood", lambda c: lambda index: window_update(0, 1), (ENHANCE_YOUR_CALM,)),
 )
 
@@ -193,7 +216,14 @@ def test_streams_that_are_never_read(relay: Relay) -> None:
 
 def test_cut_preface_and_garbage(relay: Relay) -> None:
     with Bystander(relay):
-        for octets in (PREFACE[:10], PREFACE, PREFACE + bytes(200), b"GET / HTTP/1.1\r\n\r\n", bytes(range(256)) * 40, PREFACE + settings() + b"\xff" * 500):
+        for octets in (
+            PREFACE[:10],
+            PREFACE,
+            PREFACE + bytes(200),
+            b"GET / HTTP/1.1\r\n\r\n",
+            bytes(range(256)) * 40,
+            PREFACE + settings() + b"\xff" * 500,
+        ):
             with RawHTTP2(relay.port, relay.context(alpn=("h2",)), patience=0.3) as c:
                 c.send(octets)
                 while isinstance(c.receive(), Frame):

@@ -102,7 +102,16 @@ def no_hello(relay: Relay) -> socket.socket:
 
 
 STAGES: tuple[Callable[[Relay], socket.socket], ...] = (
-    silent, half_hello, hello_only, half_head, dribbled_head, half_header_block, half_preface, half_message, half_frame, no_hello,
+    silent,
+    half_hello,
+    hello_only,
+    half_head,
+    dribbled_head,
+    half_header_block,
+    half_preface,
+    half_message,
+    half_frame,
+    no_hello,
 )
 
 
@@ -126,7 +135,9 @@ def test_every_stage_has_a_deadline(relay: Relay) -> None:
         clients = [(stage.__name__, stage(relay)) for stage in STAGES]
         deadline = time.monotonic() + SECONDS_MAX
         ended: dict[str, bool] = {}
-        threads = [threading.Thread(target=lambda name=name, client=client: ended.update({name: wait_for_end(client, deadline)})) for name, client in clients]
+        threads = [
+            threading.Thread(target=lambda name=name, client=client: ended.update({name: wait_for_end(client, deadline)})) for name, client in clients
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -148,7 +159,13 @@ def test_many_half_open_connections_leave_room(relay: Relay) -> None:
 
 
 def test_garbage_instead_of_tls(relay: Relay) -> None:
-    for octets in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", bytes(1_000), b"\x16\x03\x01\xff\xff" + bytes(500), b"\x80\x2e\x01\x00\x02", b"\x15\x03\x03\x00\x02\x02\x28"):
+    for octets in (
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        bytes(1_000),
+        b"\x16\x03\x01\xff\xff" + bytes(500),
+        b"\x80\x2e\x01\x00\x02",
+        b"\x15\x03\x03\x00\x02\x02\x28",
+    ):
         with connected(relay) as raw:
             raw.sendall(octets)
             assert wait_for_end(raw, time.monotonic() + 15), octets[:20]

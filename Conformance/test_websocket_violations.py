@@ -50,7 +50,17 @@ VIOLATIONS = [
     Violation("§5.5.1 a close reason that is not UTF-8", closing(1000, b"\xff\xfe"), (1007,)),
     *(
         Violation(f"§8.1 text that is not UTF-8: {octets!r}", frame(TEXT, octets), (1007,))
-        for octets in (b"\xff", b"\x80", b"\xc0\xaf", b"\xe0\x80\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"ok \xc3", b"\xe2\x82")
+        for octets in (
+            b"\xff",
+            b"\x80",
+            b"\xc0\xaf",
+            b"\xe0\x80\xaf",
+            b"\xed\xa0\x80",
+            b"\xf4\x90\x80\x80",
+            b"\xf8\x88\x80\x80\x80",
+            b"ok \xc3",
+            b"\xe2\x82",
+        )
     ),
     Violation("§8.1 a fragment that cannot become UTF-8 fails at once", frame(TEXT, b"\xed\xa0", final=False), (1007,)),
     Violation("§8.1 a character broken by the message's end", frame(TEXT, b"\xe2\x82", final=False) + frame(CONTINUATION, b""), (1007,)),
@@ -145,7 +155,11 @@ SESSION_VIOLATIONS = (
     ("text that is no JSON", frame(TEXT, b"{not json"), (1002, 1003, 1007, 1008)),
     ("a control message over 64 KiB", frame(TEXT, b"", length=(64 << 10) + 1), (1009,)),
     ("a media frame over 4 MiB", frame(BINARY, b"", length=(5 << 20)), (1009,)),
-    ("a message in more fragments than 1,024", frame(TEXT, b" " * 128, final=False) + frame(CONTINUATION, b" " * 32, final=False) * 1_100, (1008, 1009)),
+    (
+        "a message in more fragments than 1,024",
+        frame(TEXT, b" " * 128, final=False) + frame(CONTINUATION, b" " * 32, final=False) * 1_100,
+        (1008, 1009),
+    ),
 )
 
 

@@ -71,7 +71,7 @@ def testssl(port: int) -> list[Finding]:
         findings.append(Finding("testssl", row["id"], f"{row['severity']}: {row['finding']}", bad and excuse is None, excuse))
     seen = {row["id"] for row in rows}
     # A scan that broke off early must not pass for a clean one.
-    for identifier in ("SSLv3", "TLS1", "TLS1_1", "TLS1_2", "TLS1_3", "heartbleed", "ROBOT", "SWEET32", "LUCKY13", "RC4", "CRIME_TLS", "FS"):
+    for identifier in ("SSLv3", "TLS1", "TLS1_1", "TLS1_2", "TLS1_3", "heartbleed", "ROBOT", "SWEET32", "LUCKY13", "RC4", "CRIME_TLS", "PFS"):
         if identifier not in seen:
             findings.append(Finding("testssl", identifier, "not in the report: the scan broke off", True))
     return findings
@@ -97,14 +97,20 @@ def sslscan(port: int) -> list[Finding]:
         name = cipher.get("cipher", "")
         aead = "GCM" in name or "CHACHA20" in name
         forward = name.startswith(("ECDHE", "TLS_"))
-        findings.append(Finding("sslscan", name, f"{cipher.get('sslversion')}, {cipher.get('bits')} bits, {cipher.get('strength')}", not (aead and forward)))
+        findings.append(
+            Finding("sslscan", name, f"{cipher.get('sslversion')}, {cipher.get('bits')} bits, {cipher.get('strength')}", not (aead and forward))
+        )
     for flaw in root.iter("heartbleed"):
-        findings.append(Finding("sslscan", f"heartbleed {flaw.get('sslversion')}", f"vulnerable={flaw.get('vulnerable')}", flaw.get("vulnerable") != "0"))
+        findings.append(
+            Finding("sslscan", f"heartbleed {flaw.get('sslversion')}", f"vulnerable={flaw.get('vulnerable')}", flaw.get("vulnerable") != "0")
+        )
     for compression in root.iter("compression"):
         findings.append(Finding("sslscan", "compression", f"supported={compression.get('supported')}", compression.get("supported") != "0"))
     for renegotiation in root.iter("renegotiation"):
         insecure = renegotiation.get("supported") == "1" and renegotiation.get("secure") != "1"
-        findings.append(Finding("sslscan", "renegotiation", f"supported={renegotiation.get('supported')} secure={renegotiation.get('secure')}", insecure))
+        findings.append(
+            Finding("sslscan", "renegotiation", f"supported={renegotiation.get('supported')} secure={renegotiation.get('secure')}", insecure)
+        )
     for group in root.iter("group"):
         findings.append(Finding("sslscan", f"group {group.get('name')}", f"{group.get('bits')} bits", int(group.get("bits", "0")) < 112))
     return findings

@@ -7,7 +7,21 @@ import struct
 import hpack.huffman
 import hpack.huffman_constants
 from support.raw_http2 import (
-    CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR, PADDED, PRIORITY_FLAG, RawHTTP2, frame, priority, rst_stream, settings,
+    CANCEL,
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    GOAWAY,
+    HEADERS,
+    NO_ERROR,
+    PADDED,
+    PRIORITY_FLAG,
+    RawHTTP2,
+    frame,
+    priority,
+    rst_stream,
+    settings,
     window_update,
 )
 
@@ -174,7 +188,12 @@ def continuation(c: RawHTTP2) -> None:
 @case("§6.10", "several CONTINUATION frames are accepted, cut within a field")
 def continuation_several(c: RawHTTP2) -> None:
     block = c.block(("x-long", "a" * 40))
-    c.send(frame(HEADERS, END_STREAM, 1, block[:5]), frame(CONTINUATION, 0, 1, block[5:9]), frame(CONTINUATION, 0, 1, block[9:20]), frame(CONTINUATION, END_HEADERS, 1, block[20:]))
+    c.send(
+        frame(HEADERS, END_STREAM, 1, block[:5]),
+        frame(CONTINUATION, 0, 1, block[5:9]),
+        frame(CONTINUATION, 0, 1, block[9:20]),
+        frame(CONTINUATION, END_HEADERS, 1, block[20:]),
+    )
     c.expect_response(1)
 
 

@@ -6,7 +6,19 @@ import struct
 
 from hyperframe.frame import Frame, SettingsFrame
 from support.raw_http2 import (
-    COMPRESSION_ERROR, DATA, END_HEADERS, END_STREAM, FRAME_SIZE_ERROR, HEADERS, PING, PREFACE, PROTOCOL_ERROR, RawHTTP2, frame, priority, settings,
+    COMPRESSION_ERROR,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_SIZE_ERROR,
+    HEADERS,
+    PING,
+    PREFACE,
+    PROTOCOL_ERROR,
+    RawHTTP2,
+    frame,
+    priority,
+    settings,
 )
 
 from . import case

@@ -6,8 +6,25 @@ import struct
 
 from hyperframe.frame import Frame, PingFrame
 from support.raw_http2 import (
-    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, FRAME_SIZE_ERROR, GOAWAY, HEADERS, PADDED, PING, PRIORITY, PROTOCOL_ERROR, PUSH_PROMISE, RST_STREAM,
-    STREAM_CLOSED, RawHTTP2, frame, priority, rst_stream,
+    ACK,
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_SIZE_ERROR,
+    GOAWAY,
+    HEADERS,
+    PADDED,
+    PING,
+    PRIORITY,
+    PROTOCOL_ERROR,
+    PUSH_PROMISE,
+    RST_STREAM,
+    STREAM_CLOSED,
+    RawHTTP2,
+    frame,
+    priority,
+    rst_stream,
 )
 
 from . import case

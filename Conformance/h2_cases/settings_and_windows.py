@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from hyperframe.frame import DataFrame, Frame, GoAwayFrame, RstStreamFrame, SettingsFrame
 from support.raw_http2 import (
-    ACK, FLOW_CONTROL_ERROR, FRAME_SIZE_ERROR, PROTOCOL_ERROR, SETTINGS, WINDOW_UPDATE, RawHTTP2, frame, settings, window_update,
+    ACK,
+    FLOW_CONTROL_ERROR,
+    FRAME_SIZE_ERROR,
+    PROTOCOL_ERROR,
+    SETTINGS,
+    WINDOW_UPDATE,
+    RawHTTP2,
+    frame,
+    settings,
+    window_update,
 )
 
 from . import case

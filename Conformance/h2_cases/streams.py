@@ -6,8 +6,21 @@ import struct
 
 from hyperframe.frame import GoAwayFrame, RstStreamFrame
 from support.raw_http2 import (
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PRIORITY_FLAG, PROTOCOL_ERROR, REFUSED_STREAM, STREAM_CLOSED, RawHTTP2, frame, priority, rst_stream,
-    settings, window_update,
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    PRIORITY_FLAG,
+    PROTOCOL_ERROR,
+    REFUSED_STREAM,
+    STREAM_CLOSED,
+    RawHTTP2,
+    frame,
+    priority,
+    rst_stream,
+    settings,
+    window_update,
 )
 
 from . import case

@@ -88,7 +88,15 @@ class Authority:
         path.write_text(CONFIGURATION.format(directory=self.directory, usage=usage, names=names))
         return path
 
-    def issue(self, name: str, *, usage: str = "clientAuth", names: str | None = None, starts: timedelta = timedelta(hours=-1), ends: timedelta = timedelta(days=7)) -> Identity:
+    def issue(
+        self,
+        name: str,
+        *,
+        usage: str = "clientAuth",
+        names: str | None = None,
+        starts: timedelta = timedelta(hours=-1),
+        ends: timedelta = timedelta(days=7),
+    ) -> Identity:
         """A leaf certificate, valid from now + `starts` to now + `ends`. `names` is a subjectAltName of openssl's syntax."""
         configuration = self._configure(usage, names or f"URI:urn:segue:client:{name}")
         key, request, certificate = (self.directory / f"{name}{suffix}" for suffix in ("-key.pem", ".csr", ".pem"))

@@ -121,7 +121,9 @@ class H2Client:
             elif isinstance(event, h2.events.StreamEnded):
                 return status, answer, body
 
-    def open_websocket(self, path: str, subprotocols: tuple[str, ...] = (), fields: tuple[tuple[str, str], ...] = (), protocol: str = "websocket") -> H2WebSocket:
+    def open_websocket(
+        self, path: str, subprotocols: tuple[str, ...] = (), fields: tuple[tuple[str, str], ...] = (), protocol: str = "websocket"
+    ) -> H2WebSocket:
         """RFC 8441 §5: extended CONNECT. Raises StreamRefused unless the answer is 200."""
         head = [(":method", "CONNECT"), (":protocol", protocol), (":scheme", "https"), (":path", path), (":authority", self.authority)]
         head += [("sec-websocket-version", "13")]

@@ -9,7 +9,17 @@ import time
 from dataclasses import dataclass
 
 import hpack
-from hyperframe.frame import ContinuationFrame, DataFrame, Frame, GoAwayFrame, HeadersFrame, PingFrame, RstStreamFrame, SettingsFrame, WindowUpdateFrame
+from hyperframe.frame import (
+    ContinuationFrame,
+    DataFrame,
+    Frame,
+    GoAwayFrame,
+    HeadersFrame,
+    PingFrame,
+    RstStreamFrame,
+    SettingsFrame,
+    WindowUpdateFrame,
+)
 
 from . import tls
 
@@ -132,7 +142,13 @@ class RawHTTP2:
         self.seen.append(describe(received))
         return received
 
-    def block(self, *extra: tuple[str, str], method: str = "GET", drop: tuple[str, ...] = (), never: tuple[str, ...] = (), pseudo: tuple[tuple[str, str], ...] = ()) -> bytes:
+    def block(
+        self,
+        *extra: tuple[str, str],
+        method: str = "GET",
+        drop: tuple[str, ...] = (),
+        pseudo: tuple[tuple[str, str], ...] = (),
+    ) -> bytes:
         """A request's header block: the usual pseudo-fields less `drop`, plus `pseudo`, then `extra`."""
         usual = [(":method", method), (":scheme", "https"), (":path", self.path), (":authority", self.authority)]
         return self.encoder.encode([pair for pair in usual if pair[0] not in drop] + list(pseudo) + list(extra))
@@ -156,7 +172,8 @@ class RawHTTP2:
             assert isinstance(received, Frame), self._complaint("GOAWAY", codes)
 
     def expect_stream_error(self, stream: int, *codes: int, or_response: bool = False) -> None:
-        """§5.4.2: RST_STREAM with one of the codes. A GOAWAY with such a code is allowed too: an endpoint may treat a stream error as one of the connection.
+        """§5.4.2: RST_STREAM with one of the codes. A GOAWAY with such a code is allowed too:
+        an endpoint may treat a stream error as one of the connection.
 
         `or_response`: a 4xx answer will do as well (§8.1.1: a server may answer a malformed request before it closes or resets the stream).
         """

@@ -14,7 +14,16 @@ CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
-def frame(opcode: int, payload: bytes = b"", *, final: bool = True, masked: bool = True, reserved: int = 0, length: int | None = None, length_octets: int | None = None) -> bytes:
+def frame(
+    opcode: int,
+    payload: bytes = b"",
+    *,
+    final: bool = True,
+    masked: bool = True,
+    reserved: int = 0,
+    length: int | None = None,
+    length_octets: int | None = None,
+) -> bytes:
     """One frame. `length` lies about the payload's length; `length_octets` (0, 2 or 8) forces a longer form than is needed (RFC 6455 §5.2)."""
     stated = len(payload) if length is None else length
     first = (0x80 if final else 0) | reserved << 4 | opcode
@@ -36,7 +45,9 @@ def frame(opcode: int, payload: bytes = b"", *, final: bool = True, masked: bool
 class RawWebSocket:
     """An upgraded connection. Incoming frames are parsed strictly: the server's own faults show as AssertionError."""
 
-    def __init__(self, port: int, context: ssl.SSLContext, path: str = "/echo", subprotocol: str | None = None, headers: tuple[tuple[str, str], ...] = ()):
+    def __init__(
+        self, port: int, context: ssl.SSLContext, path: str = "/echo", subprotocol: str | None = None, headers: tuple[tuple[str, str], ...] = ()
+    ):
         self.socket = tls.connect(port, context)
         key = base64.b64encode(os.urandom(16))
         lines = [f"GET {path} HTTP/1.1", f"Host: localhost:{port}", "Upgrade: websocket", "Connection: Upgrade"]

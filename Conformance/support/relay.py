@@ -40,6 +40,11 @@ class Identity:
     key: Path
 
 
+def demo_identity(state: Path, name: str) -> Identity:
+    """A client of development mode: `alice` or `bob`."""
+    return Identity(state / f"clients/{name}.pem", state / f"clients/{name}-key.pem")
+
+
 @dataclass
 class Relay:
     """A running relay. `state` is its state folder, `port` the port that it printed."""
@@ -85,7 +90,7 @@ class Relay:
             state=state,
             log_paths=log_paths,
             authority=authority or state / "ca.pem",
-            identity=identity or Identity(state / "clients/alice.pem", state / "clients/alice-key.pem"),
+            identity=identity or demo_identity(state, "alice"),
         )
         relay.port = relay._wait_until_ready()
         return relay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <malloc.h>
 #include <string.h>
 
 #include <openssl/core_names.h>
@@ -78,3 +79,6 @@ static inline int segue_ssl_ticket_init(
     parameters[2] = OSSL_PARAM_construct_end();
     return EVP_MAC_CTX_set_params(mac, parameters) && EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, cipher_key, iv, seals);
 }
+
+/// The size of a block from malloc (absent from Swift's Glibc module).
+static inline size_t segue_ssl_block_size(void *block) { return malloc_usable_size(block); }

@@ -105,6 +105,19 @@ package final class Server {
         log.info("stopped")
     }
 
+    /// Drains as SIGTERM does, for a process that holds the relay beside other things; ``stop()`` waits for the end.
+    package func drain() {
+        shared.readiness.beginDraining()
+        broadcast(.drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+    }
+
+    /// Ends the loops at once, unless they have ended by themselves, and waits for them.
+    package func stop() {
+        broadcast(.stop)
+        for thread in threads { thread.join() }
+        threads = []
+    }
+
     private func broadcast(_ message: LoopMessage) {
         for mailbox in shared.mailboxes { _ = mailbox.post(message) }
     }

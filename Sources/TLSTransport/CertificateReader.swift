@@ -1,5 +1,5 @@
-import Glibc
 internal import COpenSSL
+import Glibc
 
 /// Reads what the relay needs out of a certificate (RFC 5280) that the library has parsed.
 enum CertificateReader {

@@ -1,5 +1,5 @@
-import Glibc
 internal import COpenSSL
+import Glibc
 
 /// A file of certificates, a key or revocation lists, read once: the bytes that are parsed are the bytes that are hashed into the trust version.
 struct CredentialFile {
@@ -28,12 +28,12 @@ struct CredentialFile {
     }
 
     /// The certificates of a PEM file, in its order; at least one. The caller owns them.
-    func certificates() throws(TLSSetupError) -> [OpaquePointer] {
+    func certificates() throws(TLSSetupError) -> [LibraryObject] {
         try unsafe pemObjects("certificate", free: { unsafe X509_free($0) }) { unsafe PEM_read_bio_X509($0, nil, refusePassword, nil) }
     }
 
     /// The revocation lists of a PEM file, or the one of a DER file; at least one. The caller owns them.
-    func revocationLists() throws(TLSSetupError) -> [OpaquePointer] {
+    func revocationLists() throws(TLSSetupError) -> [LibraryObject] {
         let kind = "revocation list"
         guard bytes.first == 0x30 else {
             return try unsafe pemObjects(kind, free: { unsafe X509_CRL_free($0) }) { unsafe PEM_read_bio_X509_CRL($0, nil, refusePassword, nil) }
@@ -44,7 +44,7 @@ struct CredentialFile {
             return unsafe d2i_X509_CRL(nil, &cursor, buffer.count)
         }
         guard let list = unsafe list else { throw .malformed(kind: kind, path: path, detail: ErrorQueue.drainText()) }
-        return unsafe [list]
+        return [unsafe LibraryObject(pointer: list)]
     }
 
     /// The private key of a PEM file. The caller owns it. An encrypted key is refused: nobody is there to type a password.
@@ -60,20 +60,20 @@ struct CredentialFile {
 
     private func pemObjects(
         _ kind: String, free: (OpaquePointer) -> Void, next: (OpaquePointer) -> OpaquePointer?
-    ) throws(TLSSetupError) -> [OpaquePointer] {
+    ) throws(TLSSetupError) -> [LibraryObject] {
         ErrorQueue.clear()
         let objects = try unsafe withMemoryBIO { bio in
-            var objects: [OpaquePointer] = unsafe []
-            while let object = unsafe next(bio) { unsafe objects.append(object) }
-            return unsafe objects
+            var objects: [LibraryObject] = []
+            while let object = unsafe next(bio) { objects.append(unsafe LibraryObject(pointer: object)) }
+            return objects
         }
         guard Self.atEndOfPEM else {
-            for unsafe object in unsafe objects { unsafe free(object) }
+            for object in objects { unsafe free(object.pointer) }
             throw .malformed(kind: kind, path: path, detail: ErrorQueue.drainText())
         }
         ErrorQueue.clear()
-        guard unsafe !objects.isEmpty else { throw .nothingFound(kind: kind, path: path) }
-        return unsafe objects
+        guard !objects.isEmpty else { throw .nothingFound(kind: kind, path: path) }
+        return objects
     }
 
     /// Whether the last PEM call failed only because no further `-----BEGIN` was there.
@@ -91,6 +91,12 @@ struct CredentialFile {
         guard let result else { throw .library(operation: "BIO_new_mem_buf", detail: ErrorQueue.drainText()) }
         return result
     }
+}
+
+/// A pointer to one of the library's reference-counted objects; the holder's reference is to be freed by whoever was given it.
+@safe
+struct LibraryObject {
+    let pointer: OpaquePointer
 }
 
 /// A PEM password callback that has none; without it the library would ask on the terminal.

@@ -7,13 +7,13 @@ final class Credentials {
     struct Pair {
         let source: TLSConfiguration.KeyPair
         /// The leaf, then the authorities sent with it.
-        let chain: [OpaquePointer]
+        let chain: [LibraryObject]
         let key: OpaquePointer
     }
 
     private(set) var pairs: [Pair] = []
-    private(set) var authorities: [OpaquePointer] = unsafe []
-    private(set) var revocationLists: [OpaquePointer] = unsafe []
+    private(set) var authorities: [LibraryObject] = []
+    private(set) var revocationLists: [LibraryObject] = []
     /// SHA-256 over the policy, the authorities, the revocation lists and the own certificates, in the configuration's order.
     let trustVersion: SHA256Digest
 
@@ -32,24 +32,24 @@ final class Credentials {
 
     private func load(_ configuration: TLSConfiguration, _ files: ArraySlice<CredentialFile>) throws(TLSSetupError) {
         var files = files
-        for file in files.prefix(configuration.authorityFiles.count) { unsafe authorities += try unsafe file.certificates() }
+        for file in files.prefix(configuration.authorityFiles.count) { authorities += try file.certificates() }
         files = files.dropFirst(configuration.authorityFiles.count)
-        for file in files.prefix(configuration.revocationListFiles.count) { unsafe revocationLists += try unsafe file.revocationLists() }
+        for file in files.prefix(configuration.revocationListFiles.count) { revocationLists += try file.revocationLists() }
         files = files.dropFirst(configuration.revocationListFiles.count)
         for (source, file) in zip(configuration.keyPairs, files) { try loadPair(source, file) }
     }
 
     private func loadPair(_ source: TLSConfiguration.KeyPair, _ file: CredentialFile) throws(TLSSetupError) {
         let key = try unsafe CredentialFile(path: source.keyFile).privateKey()
-        let chain: [OpaquePointer]
+        let chain: [LibraryObject]
         do throws(TLSSetupError) {
-            unsafe chain = try unsafe file.certificates()
+            chain = try file.certificates()
         } catch {
             unsafe EVP_PKEY_free(key)
             throw error
         }
         unsafe pairs.append(Pair(source: source, chain: chain, key: key))
-        guard unsafe X509_check_private_key(chain[0], key) == 1 else {
+        guard unsafe X509_check_private_key(chain[0].pointer, key) == 1 else {
             ErrorQueue.clear()
             throw .keyMismatch(certificate: source.certificateFile, key: source.keyFile)
         }
@@ -66,11 +66,11 @@ final class Credentials {
 
     deinit {
         for pair in pairs {
-            for unsafe certificate in unsafe pair.chain { unsafe X509_free(certificate) }
+            for certificate in pair.chain { unsafe X509_free(certificate.pointer) }
             unsafe EVP_PKEY_free(pair.key)
         }
-        for unsafe authority in unsafe authorities { unsafe X509_free(authority) }
-        for unsafe list in unsafe revocationLists { unsafe X509_CRL_free(list) }
+        for authority in authorities { unsafe X509_free(authority.pointer) }
+        for list in revocationLists { unsafe X509_CRL_free(list.pointer) }
     }
 }
 

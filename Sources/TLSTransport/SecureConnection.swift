@@ -212,7 +212,7 @@ extension SecureConnection {
     package func transmit() throws(TransportFault) {
         let sealed = scratch.output.bytes.count
         guard sealed > 0 else { return }
-        defer { scratch.output.bytes.removeAll() }
+        defer { scratch.output.reset() }
         // The kernel is full: it reports when there is room again, and ``flush()`` follows.
         guard unsent.isEmpty else {
             unsafe unsent.append(scratch.output.bytes.readable)

@@ -5,7 +5,7 @@ internal import COpenSSL
 /// `@unchecked Sendable`: everything is set in `init`; afterwards the library only counts references to the underlying object and reads it, both of which
 /// it does safely from several threads.
 @safe
-package final class TLSContext: @unchecked Sendable {
+package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     package enum Role: Sendable {
         case server
         case client
@@ -138,27 +138,27 @@ extension TLSContext {
     private func applyCredentials(_ credentials: Credentials) throws(TLSSetupError) {
         for pair in credentials.pairs {
             let source = pair.source
-            guard unsafe SSL_CTX_use_certificate(handle, pair.chain[0]) == 1 else {
+            guard unsafe SSL_CTX_use_certificate(handle, pair.chain[0].pointer) == 1 else {
                 throw .malformed(kind: "certificate", path: source.certificateFile, detail: ErrorQueue.drainText())
             }
             guard unsafe SSL_CTX_use_PrivateKey(handle, pair.key) == 1 else {
                 throw .malformed(kind: "private key", path: source.keyFile, detail: ErrorQueue.drainText())
             }
-            for unsafe authority in unsafe pair.chain.dropFirst() {
-                guard unsafe segue_ssl_ctx_add1_chain_cert(handle, authority) == 1 else {
+            for authority in pair.chain.dropFirst() {
+                guard unsafe segue_ssl_ctx_add1_chain_cert(handle, authority.pointer) == 1 else {
                     throw .malformed(kind: "certificate", path: source.certificateFile, detail: ErrorQueue.drainText())
                 }
             }
         }
         let store = unsafe SSL_CTX_get_cert_store(handle)
-        for unsafe authority in unsafe credentials.authorities {
-            try require("trust store") { unsafe X509_STORE_add_cert(store, authority) == 1 }
-            if role == .server { try require("authority names") { unsafe SSL_CTX_add_client_CA(handle, authority) == 1 } }
+        for authority in credentials.authorities {
+            try require("trust store") { unsafe X509_STORE_add_cert(store, authority.pointer) == 1 }
+            if role == .server { try require("authority names") { unsafe SSL_CTX_add_client_CA(handle, authority.pointer) == 1 } }
         }
-        for unsafe list in unsafe credentials.revocationLists {
-            try require("revocation lists") { unsafe X509_STORE_add_crl(store, list) == 1 }
+        for list in credentials.revocationLists {
+            try require("revocation lists") { unsafe X509_STORE_add_crl(store, list.pointer) == 1 }
         }
-        if unsafe !credentials.revocationLists.isEmpty {
+        if !credentials.revocationLists.isEmpty {
             unsafe X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))
             switch configuration.revocation {
             case .whereListed: unsafe X509_STORE_set_verify_cb(store, toleratingAnyMissingList)

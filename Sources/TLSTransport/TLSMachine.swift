@@ -57,7 +57,9 @@ package final class TLSMachine {
         unsafe SSL_set_connect_state(ssl)
         switch name {
         case .dns(let host):
-            guard unsafe SSL_set1_host(ssl, host) == 1, unsafe segue_ssl_set_server_name(ssl, host) == 1 else { throw .internal("bad host name \(host)") }
+            guard unsafe SSL_set1_host(ssl, host) == 1, unsafe segue_ssl_set_server_name(ssl, host) == 1 else {
+                throw .internal("bad host name \(host)")
+            }
         case .address(let address):
             guard unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), address) == 1 else { throw .internal("bad address \(address)") }
         }

@@ -55,7 +55,8 @@ struct CertificateCase: CustomTestStringConvertible, Sendable {
         let wire = try Wire(client, server)
         wire.run()
         #expect(wire.server.fault == testCase.fault)
-        #expect(wire.client.fault == testCase.fault.map { _ in .alertReceived(version == .tls12 ? testCase.alert12 ?? testCase.alert : testCase.alert) })
+        #expect(
+            wire.client.fault == testCase.fault.map { _ in .alertReceived(version == .tls12 ? testCase.alert12 ?? testCase.alert : testCase.alert) })
         #expect(wire.server.machine.isHandshakeComplete == (testCase.fault == nil))
         if testCase.fault != nil { #expect(wire.server.machine.peerIdentity == nil, "no identity before it is proved") }
     }

@@ -11,7 +11,10 @@ import Testing
 
     @Test(
         "the name is the URI, else the DNS name, else the key's fingerprint; never the common name",
-        arguments: [("client", "urn:segue:alice" as String?, PeerIdentity.NameKind.uri), ("client-rsa", "rsa.example", .dns), ("nameless", nil as String?, .key)])
+        arguments: [
+            ("client", "urn:segue:alice" as String?, PeerIdentity.NameKind.uri), ("client-rsa", "rsa.example", .dns),
+            ("nameless", nil as String?, .key),
+        ])
     func name(client: String, name: String?, kind: PeerIdentity.NameKind) throws {
         let identity = try identity(client)
         #expect(identity.name == name ?? "spki:\(identity.keyFingerprint.hex)")

@@ -65,7 +65,9 @@ private final class Rig {
         return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    @Test("handshake and data survive EINTR, EAGAIN and short reads at every call", arguments: [TransportScratch.Readiness.edgeTriggered, .levelTriggered])
+    @Test(
+        "handshake and data survive EINTR, EAGAIN and short reads at every call",
+        arguments: [TransportScratch.Readiness.edgeTriggered, .levelTriggered])
     func interruptions(readiness: TransportScratch.Readiness) throws {
         let rig = try Rig(readiness: readiness)
         ScriptedSocket.with(rig.descriptor) {

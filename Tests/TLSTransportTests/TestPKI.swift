@@ -73,7 +73,8 @@ final class TestPKI: Sendable {
         try openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", "\(name).key")
         try write("\(name).ext", "[req]\ndistinguished_name=dn\n[dn]\n[v3]\n\(Self.authorityExtensions)")
         try openssl(
-            "req", "-x509", "-new", "-key", "\(name).key", "-subj", "/CN=\(name)", "-days", "7300", "-config", "\(name).ext", "-extensions", "v3", "-out",
+            "req", "-x509", "-new", "-key", "\(name).key", "-subj", "/CN=\(name)", "-days", "7300", "-config", "\(name).ext", "-extensions", "v3",
+            "-out",
             "\(name).pem")
         try prepareAuthority(name)
     }
@@ -125,14 +126,16 @@ final class TestPKI: Sendable {
         try write("\(name).ext", extensions)
         try openssl("req", "-new", "-key", "\(name).key", "-subj", "/CN=\(name)", "-out", "\(name).csr")
         try openssl(
-            "ca", "-batch", "-notext", "-config", "\(authority).cnf", "-in", "\(name).csr", "-extfile", "\(name).ext", "-startdate", start, "-enddate", end,
+            "ca", "-batch", "-notext", "-config", "\(authority).cnf", "-in", "\(name).csr", "-extfile", "\(name).ext", "-startdate", start,
+            "-enddate", end,
             "-out", "\(name).pem")
     }
 
     private func makeSelfSigned() throws {
         try openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", "self-signed.key")
         try openssl(
-            "req", "-x509", "-new", "-key", "self-signed.key", "-subj", "/CN=self", "-days", "30", "-addext", "subjectAltName=URI:urn:segue:alice", "-out",
+            "req", "-x509", "-new", "-key", "self-signed.key", "-subj", "/CN=self", "-days", "30", "-addext", "subjectAltName=URI:urn:segue:alice",
+            "-out",
             "self-signed.pem")
     }
 
@@ -153,7 +156,10 @@ final class TestPKI: Sendable {
         let valid = ["-crl_lastupdate", "20200101000000Z", "-crl_nextupdate", "20400101000000Z"]
         try openssl(["ca", "-config", "root.cnf", "-gencrl", "-out", "root-empty.crl"] + valid)
         try openssl(["ca", "-config", "inter.cnf", "-gencrl", "-out", "inter.crl"] + valid)
-        try openssl(["ca", "-config", "root.cnf", "-gencrl", "-out", "root-stale.crl", "-crl_lastupdate", "20200101000000Z", "-crl_nextupdate", "20210101000000Z"])
+        try openssl([
+            "ca", "-config", "root.cnf", "-gencrl", "-out", "root-stale.crl", "-crl_lastupdate", "20200101000000Z", "-crl_nextupdate",
+            "20210101000000Z",
+        ])
         try openssl("ca", "-config", "root.cnf", "-revoke", "revoked.pem")
         try openssl(["ca", "-config", "root.cnf", "-gencrl", "-out", "root.crl"] + valid)
         try openssl("crl", "-in", "root.crl", "-outform", "DER", "-out", "root.der.crl")
