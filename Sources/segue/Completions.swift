@@ -27,7 +27,8 @@ enum Completions {
             let words = spec.subcommands.map(\.name) + spec.options.map(\.name) + ["--help"] + (spec.operand?.choices ?? [])
             cases += "    '\(key)') words='\(words.joined(separator: " "))'; files=\(completionName(spec.operand?.completion ?? .none)) ;;\n"
             for option in spec.options where option.value != nil {
-                values += "    '\(key) \(option.name)') words='\(option.choices.joined(separator: " "))'; files=\(completionName(option.completion)) ;;\n"
+                values +=
+                    "    '\(key) \(option.name)') words='\(option.choices.joined(separator: " "))'; files=\(completionName(option.completion)) ;;\n"
             }
         }
         // What the words so far lead to: a command of the first level follows none, so it is looked for behind a space.

@@ -2,9 +2,9 @@ import FoundationEssentials
 import Glibc
 
 /// One command: what it takes, and what it does.
-struct Command {
+struct Command: Sendable {
     let spec: CommandSpec
-    let run: (Arguments) throws -> ExitCode
+    let run: @Sendable (Arguments) throws -> ExitCode
 }
 
 /// The one executable. Commands are found by their first words; help, completion and parsing come from their descriptions.
