@@ -24,6 +24,8 @@ final class Connection {
     /// HTTP/1.1: bytes of a head that is not complete.
     var inbound = ByteQueue()
     var headParser: HTTPRequestHeadParser
+    /// HTTP/1.1: part of a head has come, and it must be whole by the deadline.
+    var isHeadBegun = false
     /// HTTP/1.1: a body that is read and thrown away.
     var bodyReader: HTTPBodyReader?
     /// HTTP/1.1: responses to be sent; before a WebSocket's frames.

@@ -98,7 +98,9 @@ extension EventLoop {
                 return false
             }
         } catch {
-            counters.handshakeFailures[handshakeReason(error), default: 0] &+= 1
+            let reason = handshakeReason(error)
+            counters.handshakeFailures[reason, default: 0] &+= 1
+            shared.log.info("handshake_failed", [("address", "\(connection.address)"), ("reason", reason)])
             close(connection, reason: "handshake_failed")
             return false
         }

@@ -26,10 +26,12 @@ extension EventLoop {
                     continue
                 }
                 switch try connection.headParser.parse(connection.inbound.span) {
-                case .needMoreBytes: return
+                case .needMoreBytes:
+                    beginHead(connection)
+                    return
                 case .complete(let head, let headBytes):
                     connection.inbound.consume(headBytes)
-                    connection.headParser = HTTPRequestHeadParser(limits: limits)
+                    connection.isHeadBegun = false
                     try answerHTTP1(connection, head)
                 }
             } catch {
@@ -38,6 +40,13 @@ extension EventLoop {
             }
         }
         connection.inbound.releaseIfEmpty()
+    }
+
+    /// A head that has begun has its own, shorter time than an idle connection.
+    private func beginHead(_ connection: Connection) {
+        guard !connection.isHeadBegun else { return }
+        connection.isHeadBegun = true
+        setDeadline(connection, now.advanced(byMilliseconds: limits.requestHeadMillisecondsMax))
     }
 
     /// Reads on in a body that nobody wants. Answers false when more bytes are needed.

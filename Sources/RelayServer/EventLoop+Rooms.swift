@@ -124,7 +124,6 @@ extension EventLoop {
         guard let handle = rooms.insert(room) else { return nil }
         room.handle = handle
         roomHandles[joined.room] = handle
-        counters.rooms += joined.home == index ? 1 : 0
         for entry in joined.streams { addStream(room, entry) }
         return room
     }

@@ -196,8 +196,16 @@ extension EventLoop {
         leaveRoom(channel, reason: .lost)
         if let timer = channel.timer { timers.cancel(timer) }
         counters.webSockets -= 1
-        if channel.sessionID != "" { counters.sessions -= 1 }
-        counters.webSocketsClosed[channel.closeReason ?? reason, default: 0] &+= 1
+        let reason = channel.closeReason ?? reason
+        counters.webSocketsClosed[reason, default: 0] &+= 1
+        guard channel.sessionID != "" else { return }
+        counters.sessions -= 1
+        shared.log.info(
+            "session_ended",
+            [
+                ("session", channel.sessionID), ("identity", channel.identity?.name ?? ""), ("address", "\(channel.connection.address)"),
+                ("reason", reason), ("seconds", "\(now.milliseconds(since: channel.openedAt) / 1_000)"),
+            ])
     }
 
     /// A peer that makes the relay talk and does not listen is closed.

@@ -31,7 +31,7 @@ struct RecordIO {
 
 /// The library's view of a ``RecordIO``: a source and sink of bytes (a BIO) of our own kind, made once for the process.
 @safe
-struct RecordIOMethod: @unchecked Sendable {
+struct RecordIOMethod: @unchecked Sendable {  // Safe: a table of C functions, never written after it was made.
     // Sendable: written once at start-up, only read afterwards (the library itself shares BIO methods between threads).
     private let method: OpaquePointer?
 

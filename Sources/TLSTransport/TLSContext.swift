@@ -5,7 +5,7 @@ internal import COpenSSL
 /// `@unchecked Sendable`: everything is set in `init`; afterwards the library only counts references to the underlying object and reads it, both of which
 /// it does safely from several threads.
 @safe
-package final class TLSContext: @unchecked Sendable {
+package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     package enum Role: Sendable {
         case server
         case client

@@ -9,7 +9,7 @@ import Glibc
 /// `@unchecked Sendable`: the only mutable state, `current` and `previous`, is touched inside `locked` alone, which holds the mutex. It is taken a few
 /// times in a handshake, never on the path of a frame.
 @safe
-package final class TicketKeys: @unchecked Sendable {
+package final class TicketKeys: @unchecked Sendable {  // Safe: as said above.
     /// Seconds for which one secret seals new tickets.
     package let rotationSeconds: Int64
 
