@@ -1,4 +1,3 @@
-import FoundationEssentials
 import CLinux
 import Glibc
 import Reactor
@@ -59,7 +58,7 @@ struct ClientConnect {
     static let options: [OptionSpec] = [
         .option("--connect", "HOST:PORT", "The relay; 127.0.0.1:8443 by default."),
         .option("--as", "NAME", "Which client of the state folder to be."),
-        .option("--state", "DIR", "The state folder of a relay in development mode.", completion: .folder),
+        StateDirectory.option,
         .option(
             "--ca", "FILE", "The authority that the relay's certificate must come from (PEM), with --cert and --key, in place of --state.",
             completion: .file),
@@ -93,7 +92,7 @@ struct ClientConnect {
         displayName = arguments.string("--as") ?? defaultName
         var template = ClientOptions(address: try endpoint.resolve(), host: endpoint.host, http: http)
         template.clientName = "segue"
-        template.clientVersion = Segue.version
+        template.clientVersion = SegueVersion.text
         self.template = template
     }
 
@@ -104,13 +103,13 @@ struct ClientConnect {
             if arguments.string("--state") != nil { throw UsageFault.conflict("either --state, or --ca with --cert and --key") }
             return ClientCredentials(authorityFile: files[0], keyPair: .init(certificateFile: files[1], keyFile: files[2]))
         }
-        let folder = arguments.string("--state") ?? defaultStateFolder
+        let state = try StateDirectory.find(arguments)
         let name = arguments.string("--as") ?? defaultName
         guard name.utf8.allSatisfy({ $0 != UInt8(ascii: "/") }), !name.isEmpty else {
             throw UsageFault.conflict("--as: '\(name)' is no client's name")
         }
-        let certificate = "\(folder)/clients/\(name).pem"
-        guard access(certificate, R_OK) == 0 else {
+        let certificate = state.clientCertificate(name)
+        guard unsafe access(certificate, R_OK) == 0 else {
             throw CommandFailure(
                 code: .configuration,
                 message:
@@ -118,15 +117,7 @@ struct ClientConnect {
             )
         }
         return ClientCredentials(
-            authorityFile: "\(folder)/ca.pem", keyPair: .init(certificateFile: certificate, keyFile: "\(folder)/clients/\(name)-key.pem"))
-    }
-
-    /// `$SEGUE_STATE`, or `segue` in the user's state folder (XDG Base Directory Specification).
-    static var defaultStateFolder: String {
-        let environment = ProcessInfo.processInfo.environment
-        if let folder = environment["SEGUE_STATE"], !folder.isEmpty { return folder }
-        if let folder = environment["XDG_STATE_HOME"], folder.hasPrefix("/") { return folder + "/segue" }
-        return (environment["HOME"] ?? ".") + "/.local/state/segue"
+            authorityFile: state.trustStore, keyPair: .init(certificateFile: certificate, keyFile: state.clientKey(name)))
     }
 }
 

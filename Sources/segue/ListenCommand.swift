@@ -3,31 +3,30 @@ import RelayBase
 
 /// `segue listen`: hears a room, counts what comes, and saves it.
 enum ListenCommand {
-    static let command = Command(
-        spec: CommandSpec(
-            name: "listen", summary: "receive everything that is published in a room.",
-            text: [
-                "Tells who comes, goes and publishes, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
-                    + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
-                "It ends with Ctrl-C, after --for, or with --until-end when everything that was published has ended; then it prints a summary.",
-            ],
-            options: [
-                .option("--room", "ROOM", "The room; it is made when nobody is there yet."),
-                .option(
-                    "--save", "DIR", "Where to save; made if missing. With several clients, each has a folder client-N in it.", completion: .folder),
-                .option("--clients", "N", "So many sessions at once, to see how one publisher reaches many."),
-                .option("--for", "SECONDS", "End after so long."),
-                .flag("--until-end", "End when every stream that was published has ended."),
-                .flag("--json", "Print events and the summary as JSON, one object a line."),
-            ] + ClientConnect.options,
-            examples: [
-                .init("segue listen --room demo --save out/", "Save all that is published, as bob of the development mode:"),
-                .init("segue listen --room demo --clients 50 --until-end --json", "Fifty listeners, and figures for a script:"),
-                .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute:"),
-            ]),
-        run: run)
+    static var command: Command { Command(spec, run: run) }
 
-    @Sendable
+    private static let spec = CommandSpec(
+        name: "listen", summary: "receive everything that is published in a room.",
+        text: [
+            "Tells who comes, goes and publishes, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
+                + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
+            "It ends with Ctrl-C, after --for, or with --until-end when everything that was published has ended; then it prints a summary.",
+        ],
+        options: [
+            .option("--room", "ROOM", "The room; it is made when nobody is there yet."),
+            .option(
+                "--save", "DIR", "Where to save; made if missing. With several clients, each has a folder client-N in it.", completion: .folder),
+            .option("--clients", "N", "So many sessions at once, to see how one publisher reaches many."),
+            .option("--for", "SECONDS", "End after so long."),
+            .flag("--until-end", "End when every stream that was published has ended."),
+            .flag("--json", "Print events and the summary as JSON, one object a line."),
+        ] + ClientConnect.options,
+        examples: [
+            .init("segue listen --room demo --save out/", "Save all that is published, as bob of the development mode:"),
+            .init("segue listen --room demo --clients 50 --until-end --json", "Fifty listeners, and figures for a script:"),
+            .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute:"),
+        ])
+
     private static func run(_ arguments: Arguments) throws -> ExitCode {
         var plan = ListenPlan(room: try arguments.required("--room"))
         plan.clients = try arguments.integer("--clients", in: 1...100_000) ?? 1
