@@ -9,7 +9,7 @@ struct Command: Sendable {
     let action: Action
 
     /// - Parameter run: throws ``CommandFailure`` or ``UsageFault``; anything else is told as a failure.
-    init(spec: CommandSpec, run: @escaping @Sendable (Arguments) throws -> ExitCode) {
+    init(_ spec: CommandSpec, run: @escaping @Sendable (Arguments) throws -> ExitCode) {
         self.spec = spec
         action = .run(run)
     }

@@ -27,8 +27,8 @@ enum Completions {
             let words = spec.subcommands.map(\.name) + spec.options.map(\.name) + ["--help"] + (spec.operand?.choices ?? [])
             cases += "    '\(key)') words='\(words.joined(separator: " "))'; files=\(completionName(spec.operand?.completion ?? .none)) ;;\n"
             for option in spec.options where option.value != nil {
-                let choices = option.choices.joined(separator: " ")
-                values += "    '\(key) \(option.name)') words='\(choices)'; files=\(completionName(option.completion)) ;;\n"
+                values +=
+                    "    '\(key) \(option.name)') words='\(option.choices.joined(separator: " "))'; files=\(completionName(option.completion)) ;;\n"
             }
         }
         // What the words so far lead to: a command of the first level follows none, so it is looked for behind a space.
@@ -94,26 +94,5 @@ enum Completions {
 
     private static func quoted(_ text: String) -> String {
         "'" + text.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : String($0) }.joined() + "'"
-    }
-}
-
-/// `segue completions SHELL`.
-enum CompletionsCommand {
-    static var command: Command { Command(spec: spec, run: run) }
-
-    private static let spec = CommandSpec(
-        name: "completions",
-        summary: "print a completion script for a shell",
-        operand: OperandSpec(
-            name: "SHELL", help: "Which shell.", minimum: 1, maximum: 1, choices: Completions.Shell.allCases.map(\.rawValue)),
-        examples: [
-            .init("source <(segue completions bash)", "For this bash; put the line into ~/.bashrc to keep it."),
-            .init("segue completions fish > ~/.config/fish/completions/segue.fish", "For fish, for good."),
-        ])
-
-    private static func run(_ arguments: Arguments) throws -> ExitCode {
-        guard let shell = arguments.operands.first.flatMap(Completions.Shell.init(rawValue:)) else { throw UsageFault.missingOperand("SHELL") }
-        Console.text(Completions.script(shell, Segue.root.spec))
-        return .ok
     }
 }

@@ -30,7 +30,9 @@ enum Console {
     /// A peer's text must not draw on the terminal.
     static func plain(_ text: String) -> String {
         var result = ""
-        for scalar in text.unicodeScalars { result.unicodeScalars.append(scalar.value < 32 || (127..<160).contains(scalar.value) ? "\u{FFFD}" : scalar) }
+        for scalar in text.unicodeScalars {
+            result.unicodeScalars.append(scalar.value < 32 || (127..<160).contains(scalar.value) ? "\u{FFFD}" : scalar)
+        }
         return result
     }
 

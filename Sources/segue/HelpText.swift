@@ -13,7 +13,10 @@ enum HelpText {
             lines += ["", "Operands:"] + table([(operand.name, help(operand.help, operand.choices))])
         }
         let options = spec.options.map { option in
-            (option.value.map { "\(option.name) \($0)" } ?? option.name, help(option.help, option.choices) + (option.isRepeatable ? " (repeatable)" : ""))
+            (
+                option.value.map { "\(option.name) \($0)" } ?? option.name,
+                help(option.help, option.choices) + (option.isRepeatable ? " (repeatable)" : "")
+            )
         }
         lines += ["", "Options:"] + table(options + [("--help", "Show this page.")])
         if !spec.examples.isEmpty {

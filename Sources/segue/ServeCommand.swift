@@ -6,7 +6,7 @@ import RelayServer
 
 /// `segue serve`: the relay.
 enum ServeCommand {
-    static var command: Command { Command(spec: spec, run: run) }
+    static var command: Command { Command(spec, run: run) }
 
     static let spec = CommandSpec(
         name: "serve",

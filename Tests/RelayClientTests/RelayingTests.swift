@@ -36,7 +36,8 @@ struct RelayingTests {
         }
         for sequence in 0..<UInt32(150) {
             let sound = MediaHeader(kind: .audio, flags: .key, stream: StreamID(audio), sequence: sequence, timestamp: sequence &* 960)
-            sent[audio, default: []].append(try clients.send(publisher, sound, Self.payload(Int.random(in: 0...1_200, using: &generator), &generator)))
+            sent[audio, default: []].append(
+                try clients.send(publisher, sound, Self.payload(Int.random(in: 0...1_200, using: &generator), &generator)))
             guard sequence % 5 == 0 else { continue }
             let picture = MediaHeader(
                 kind: .video, flags: sequence % 50 == 0 ? .key : [], stream: StreamID(video), sequence: sequence / 5, timestamp: sequence &* 1_800)
