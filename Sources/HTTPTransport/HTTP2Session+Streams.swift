@@ -80,7 +80,7 @@ extension HTTP2Session {
     }
 
     /// Lends the stream's inbound queue; what `body` consumes is returned to the peer as window. `body` must not append, and must not call
-    /// ``receive(_:now:)`` or ``nextEvent()``. Answers `nil` when the stream is not known.
+    /// ``receive(_:now:)``, ``consume(_:_:)`` or ``nextEvent()``. Answers `nil` when the stream is not known.
     @discardableResult
     package func withInbound<Result, Failure: Error>(
         _ id: HTTP2StreamID, _ body: (inout ByteQueue) throws(Failure) -> Result
