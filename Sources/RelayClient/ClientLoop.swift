@@ -131,7 +131,7 @@ package final class ClientLoop {
         current != nil || readyHead < ready.count || !later.isEmpty || occurredHead < occurred.count
     }
 
-    /// The next event; `nil` when everything that has come is worked off. Pulling ends the loan of ``frame``.
+    /// The next event; `nil` when everything that has come is worked off. Pulling ends the loan of ``withFrame(_:)``.
     package func nextEvent() -> (session: ClientSession, event: ClientEvent)? {
         unsafe lent = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         while true {
@@ -161,14 +161,13 @@ package final class ClientLoop {
         }
     }
 
-    /// The bytes of the binary message that the last event told of; empty after any other.
-    package var frame: RawSpan {
-        @_lifetime(borrow self)
-        get {
-            let span = unsafe RawSpan(_unsafeBytes: lent)
-            return unsafe _overrideLifetime(span, borrowing: self)
-        }
+    /// Lends the bytes of the binary message that the last event told of; none after any other event.
+    package func withFrame<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
+        try body(unsafe RawSpan(_unsafeBytes: lent))
     }
+
+    /// A copy of the same bytes.
+    package var frameBytes: [UInt8] { unsafe Array(lent) }
 
     /// One step of a session; false when it has nothing more to do.
     private func advance(_ session: ClientSession) -> Bool {

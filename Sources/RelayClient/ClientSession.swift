@@ -144,12 +144,18 @@ package final class ClientSession {
         count(bytes.count)
     }
 
+    /// Sends one media frame without extensions; see ``sendFrame(_:extensions:payload:)``.
+    @discardableResult
+    package func sendFrame(_ header: MediaHeader, payload: RawSpan) -> Bool {
+        sendFrame(header, extensions: payload.extracting(first: 0), payload: payload)
+    }
+
     /// Sends one media frame.
     ///
     /// - Parameter extensions: an encoded extension block (``ExtensionWriter``) without the header's flag set; empty for none.
     /// - Returns: false, and nothing is queued, when ``canSend`` is false.
     @discardableResult
-    package func sendFrame(_ header: MediaHeader, extensions: RawSpan = RawSpan(), payload: RawSpan) -> Bool {
+    package func sendFrame(_ header: MediaHeader, extensions: RawSpan, payload: RawSpan) -> Bool {
         guard canSend else { return false }
         var header = header
         if extensions.byteCount > 0 { header.flags.insert(.extensionPresent) }

@@ -31,7 +31,7 @@ package struct ServerConfiguration: Sendable {
         origins = none
     }
 
-    static let loopsMax = 64
+    package static let loopsMax = 64
     /// Environment variables that name nothing in the configuration.
     static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG"]
 
@@ -40,8 +40,12 @@ package struct ServerConfiguration: Sendable {
     /// - Parameters:
     ///   - text: the file's content, or `nil` without one.
     ///   - environment: all variables; those that do not begin with `SEGUE_` are ignored.
-    package init(text: [UInt8]?, environment: [String: String] = [:]) throws(Invalid) {
-        self.init()
+    ///   - defaults: what holds where neither of the two says anything.
+    ///   - certificatesRequired: a configuration that names no certificate, or no authority for the clients' ones, is at fault.
+    package init(
+        text: [UInt8]?, environment: [String: String] = [:], defaults: ServerConfiguration = ServerConfiguration(), certificatesRequired: Bool = false
+    ) throws(Invalid) {
+        self = defaults
         var members: [String: JSONValue] = [:]
         if let text {
             let decoder = JSONDecoder()
@@ -63,6 +67,7 @@ package struct ServerConfiguration: Sendable {
         read(&reader)
         faults += reader.finish()
         faults += check()
+        if certificatesRequired { faults += missingCertificates() }
         guard faults.isEmpty else { throw Invalid(faults: faults) }
     }
 
@@ -132,6 +137,17 @@ package struct ServerConfiguration: Sendable {
             guard let limit = LimitName.all.first(where: { $0.name == key }), let value = reader.integer(key, in: limit.range) else { continue }
             limit.set(&limits, value)
         }
+    }
+
+    private func missingCertificates() -> [ConfigurationFault] {
+        var faults: [ConfigurationFault] = []
+        if tls.keyPairs.isEmpty {
+            faults.append(ConfigurationFault(path: "tls.certificates", message: "must name at least one 'chain' with its 'key'"))
+        }
+        if tls.clientCertificate != .none, tls.authorityFiles.isEmpty {
+            faults.append(ConfigurationFault(path: "tls.clientAuthorities", message: "must name the authority that clients' certificates come from"))
+        }
+        return faults
     }
 
     /// Faults that only show when everything is read.

@@ -1,0 +1,139 @@
+import CLinux
+import Glibc
+import Reactor
+import RelayClient
+import TLSTransport
+
+/// A relay as the command line names it: `HOST:PORT`, `[IPv6]:PORT`.
+struct RelayEndpoint: Equatable {
+    let host: String
+    let port: UInt16
+
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0 else { return nil }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = String(host.dropFirst().dropLast())
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty, host.utf8.count <= 253, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        self.host = host
+        self.port = port
+    }
+
+    /// The address to connect to. Names are looked up by the system, which may wait; IPv4 goes first, as the development mode listens there.
+    func resolve() throws(CommandFailure) -> SocketAddress {
+        if let address = SocketAddress(host: host, port: port) { return address }
+        var hints = unsafe addrinfo()
+        unsafe hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let fault = unsafe getaddrinfo(host, nil, &hints, &list)
+        guard fault == 0 else {
+            let reason = unsafe gai_strerror(fault).map { unsafe String(cString: $0) } ?? "unknown"
+            throw CommandFailure(code: .connection, message: "\(host): \(reason)")
+        }
+        defer { unsafe freeaddrinfo(list) }
+        var found: [SocketAddress] = []
+        var entry = unsafe list
+        while let current = unsafe entry {
+            if let address = unsafe current.pointee.ai_addr, unsafe Int(current.pointee.ai_addrlen) <= MemoryLayout<sockaddr_storage>.size {
+                var storage = sockaddr_storage()
+                unsafe withUnsafeMutableBytes(of: &storage) {
+                    unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: address, count: Int(current.pointee.ai_addrlen)))
+                }
+                if let address = SocketAddress(storage) { found.append(address.withPort(port)) }
+            }
+            unsafe entry = unsafe current.pointee.ai_next
+        }
+        guard let address = found.first(where: \.isIPv4) ?? found.first else {
+            throw CommandFailure(code: .connection, message: "\(host): no address")
+        }
+        return address
+    }
+}
+
+/// What `publish` and `listen` have in common: where to, and as whom.
+struct ClientConnect {
+    static let options: [OptionSpec] = [
+        .option("--connect", "HOST:PORT", "The relay; 127.0.0.1:8443 by default."),
+        .option("--as", "NAME", "Which client of the state folder to be."),
+        StateDirectory.option,
+        .option(
+            "--ca", "FILE", "The authority that the relay's certificate must come from (PEM), with --cert and --key, in place of --state.",
+            completion: .file),
+        .option("--cert", "FILE", "The client's certificate (PEM).", completion: .file),
+        .option("--key", "FILE", "The certificate's private key (PEM).", completion: .file),
+        .option("--http", "VERSION", "How the WebSocket is opened: an upgrade of HTTP/1.1, or a stream of HTTP/2.", choices: ["1.1", "2"]),
+        .option("--tls", "VERSION", "Speak this version of TLS only.", choices: ["1.2", "1.3"]),
+    ]
+
+    /// What others see beside the verified identity.
+    let displayName: String
+    let template: ClientOptions
+    let context: TLSContext
+
+    init(_ arguments: Arguments, defaultName: String) throws {
+        let text = arguments.string("--connect") ?? "127.0.0.1:8443"
+        guard let endpoint = RelayEndpoint(text) else { throw UsageFault.badChoice(option: "--connect", value: text, choices: ["HOST:PORT"]) }
+        let http = arguments.string("--http").flatMap(ClientHTTPVersion.init(rawValue:)) ?? .http1
+        let credentials = try ClientConnect.credentials(arguments, defaultName: defaultName)
+        let versions: (TLSVersion, TLSVersion) =
+            switch arguments.string("--tls") {
+            case "1.2": (.tls12, .tls12)
+            case "1.3": (.tls13, .tls13)
+            default: (.tls12, .tls13)
+            }
+        do {
+            context = try credentials.context(http: http, minimumVersion: versions.0, maximumVersion: versions.1)
+        } catch {
+            throw CommandFailure(code: .configuration, message: "\(error)")
+        }
+        displayName = arguments.string("--as") ?? defaultName
+        var template = ClientOptions(address: try endpoint.resolve(), host: endpoint.host, http: http)
+        template.clientName = "segue"
+        template.clientVersion = SegueVersion.text
+        self.template = template
+    }
+
+    private static func credentials(_ arguments: Arguments, defaultName: String) throws -> ClientCredentials {
+        let files = ["--ca", "--cert", "--key"].compactMap(arguments.string)
+        if !files.isEmpty {
+            guard files.count == 3 else { throw UsageFault.conflict("--ca, --cert and --key belong together") }
+            if arguments.string("--state") != nil { throw UsageFault.conflict("either --state, or --ca with --cert and --key") }
+            return ClientCredentials(authorityFile: files[0], keyPair: .init(certificateFile: files[1], keyFile: files[2]))
+        }
+        let state = try StateDirectory.find(arguments)
+        let name = arguments.string("--as") ?? defaultName
+        guard name.utf8.allSatisfy({ $0 != UInt8(ascii: "/") }), !name.isEmpty else {
+            throw UsageFault.conflict("--as: '\(name)' is no client's name")
+        }
+        let certificate = state.clientCertificate(name)
+        guard unsafe access(certificate, R_OK) == 0 else {
+            throw CommandFailure(
+                code: .configuration,
+                message:
+                    "there is no \(certificate). Start a relay in development mode with `segue serve`, which makes one, or give --ca, --cert and --key."
+            )
+        }
+        return ClientCredentials(
+            authorityFile: state.trustStore, keyPair: .init(certificateFile: certificate, keyFile: state.clientKey(name)))
+    }
+}
+
+extension ClientFault {
+    /// The failure of a command whose session ended by this fault.
+    func failure(wasOpen: Bool) -> CommandFailure {
+        let isRefusal = if case .refused = self { true } else { false }
+        return CommandFailure(code: wasOpen || isRefusal ? .relay : .connection, message: Console.plain(description) + hint(wasOpen: wasOpen))
+    }
+
+    private func hint(wasOpen: Bool) -> String {
+        switch self {
+        case .connect: ". Is a relay running there? `segue serve` starts one."
+        case .transport(.tls(.unknownAuthority)): ". The relay's certificate is of another authority than --ca or --state names."
+        case .transport(.tls(.alertReceived)) where !wasOpen: ". The relay did not accept this client's certificate, or the TLS version."
+        default: ""
+        }
+    }
+}

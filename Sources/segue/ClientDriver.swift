@@ -1,0 +1,113 @@
+import Glibc
+import Reactor
+import RelayBase
+import RelayClient
+import Signalling
+import WebSocketProtocol
+
+/// Runs sessions for a command: turns the loop, hears Ctrl-C, waits for answers.
+final class ClientDriver {
+    let loop: ClientLoop
+    /// SIGINT or SIGTERM came: the command is to end in order. A second one ends the process.
+    private(set) var isInterrupted = false
+    private let signals: SignalReceiver
+
+    init() throws {
+        try SignalReceiver.block([SIGINT, SIGTERM])
+        signals = try SignalReceiver([SIGINT, SIGTERM])
+        loop = try ClientLoop()
+        try loop.watch(signals.descriptor)
+    }
+
+    /// One turn: waits until something happens, at most until `deadline`, and hands every event over.
+    func turn(until deadline: MonotonicInstant = .distantFuture, _ handle: (ClientSession, ClientEvent) throws -> Void) throws {
+        try loop.poll(until: deadline)
+        while let signal = try signals.next(calls: .linux) {
+            if isInterrupted { exit(128 + signal) }
+            isInterrupted = true
+        }
+        while let (session, event) = loop.nextEvent() { try handle(session, event) }
+    }
+}
+
+/// One session that a command waits on, step by step.
+final class ClientConversation {
+    let driver: ClientDriver
+    let session: ClientSession
+    private(set) var isOpen = false
+    private(set) var welcome: RelayMessage.Welcome?
+    private var answers: [UInt64: RelayMessage.Answer] = [:]
+    private var refusals: [UInt64: Refusal] = [:]
+    /// What the relay told of by itself, for the command to look at.
+    var news: [RelayMessage] = []
+    private(set) var end: ClientEvent?
+
+    init(_ driver: ClientDriver, _ connect: ClientConnect) throws {
+        self.driver = driver
+        do {
+            session = try driver.loop.open(connect.template, connect.context)
+        } catch {
+            throw error.failure(wasOpen: false)
+        }
+    }
+
+    /// One turn; throws when the session has ended.
+    func turn(until deadline: MonotonicInstant = .distantFuture) throws {
+        try driver.turn(until: deadline) { _, event in take(event) }
+        if let end { throw failure(end) }
+    }
+
+    private func take(_ event: ClientEvent) {
+        switch event {
+        case .opened: isOpen = true
+        case .welcome(let welcome): self.welcome = welcome
+        case .answer(let id, let answer): answers[id] = answer
+        case .refused(let id, let refusal): if let id { refusals[id] = refusal }
+        case .news(let message): news.append(message)
+        case .frame, .writable: break
+        case .closed, .failed: end = event
+        }
+    }
+
+    private func failure(_ event: ClientEvent) -> CommandFailure {
+        switch event {
+        case .failed(let fault): fault.failure(wasOpen: isOpen)
+        case .closed(let code, let reason): ClientConversation.closed(code.rawValue, reason)
+        case .opened, .welcome, .answer, .refused, .news, .frame, .writable: preconditionFailure("no last event")
+        }
+    }
+
+    static func closed(_ code: UInt16, _ reason: String) -> CommandFailure {
+        CommandFailure(code: .relay, message: "the relay closed the session: \(code) \(Console.plain(reason))")
+    }
+
+    /// Waits for the relay's welcome.
+    func open() throws {
+        while welcome == nil {
+            guard !driver.isInterrupted else { throw CommandFailure(code: .failure, message: "interrupted before the session was open") }
+            try turn()
+        }
+    }
+
+    /// Asks, and waits for the answer.
+    func request(_ request: ClientRequest) throws -> RelayMessage.Answer {
+        let id = session.send(request)
+        while true {
+            if let answer = answers.removeValue(forKey: id) { return answer }
+            if let refusal = refusals.removeValue(forKey: id) { throw ClientConversation.refused(request, refusal) }
+            try turn()
+        }
+    }
+
+    static func refused(_ request: ClientRequest, _ refusal: Refusal) -> CommandFailure {
+        CommandFailure(
+            code: .relay, message: "the relay refused '\(request.type)': \(Console.plain(refusal.message)) (\(Console.plain(refusal.code)))")
+    }
+
+    /// Closes in order; gives up after a few seconds.
+    func close() throws {
+        session.close()
+        let deadline = MonotonicClock.now().advanced(byMilliseconds: 5_000)
+        while end == nil, MonotonicClock.now() < deadline { try driver.turn(until: deadline) { _, event in take(event) } }
+    }
+}

@@ -1,0 +1,106 @@
+import MediaProtocol
+import RelayBase
+
+/// `segue listen`: hears a room, counts what comes, and saves it.
+enum ListenCommand {
+    static var command: Command { Command(spec, run: run) }
+
+    private static let spec = CommandSpec(
+        name: "listen", summary: "receive everything that is published in a room.",
+        text: [
+            "Tells who comes, goes and publishes, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
+                + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
+            "It ends with Ctrl-C, after --for, or with --until-end when everything that was published has ended; then it prints a summary.",
+        ],
+        options: [
+            .option("--room", "ROOM", "The room; it is made when nobody is there yet."),
+            .option(
+                "--save", "DIR", "Where to save; made if missing. With several clients, each has a folder client-N in it.", completion: .folder),
+            .option("--clients", "N", "So many sessions at once, to see how one publisher reaches many."),
+            .option("--for", "SECONDS", "End after so long."),
+            .flag("--until-end", "End when every stream that was published has ended."),
+            .flag("--json", "Print events and the summary as JSON, one object a line."),
+        ] + ClientConnect.options,
+        examples: [
+            .init("segue listen --room demo --save out/", "Save all that is published, as bob of the development mode:"),
+            .init("segue listen --room demo --clients 50 --until-end --json", "Fifty listeners, and figures for a script:"),
+            .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute:"),
+        ])
+
+    private static func run(_ arguments: Arguments) throws -> ExitCode {
+        var plan = ListenPlan(room: try arguments.required("--room"))
+        plan.clients = try arguments.integer("--clients", in: 1...100_000) ?? 1
+        plan.folder = arguments.string("--save")
+        plan.seconds = try arguments.positive("--for", max: 1e7)
+        plan.endsWithStreams = arguments.has("--until-end")
+        plan.asJSON = arguments.has("--json")
+        let room = try ListeningRoom(plan, ClientConnect(arguments, defaultName: "bob"))
+        let (summary, failure) = try room.run()
+        report(summary, asJSON: plan.asJSON)
+        if let failure {
+            Console.error("segue listen: \(failure.message)")
+            return failure.code
+        }
+        return summary.streams.contains { $0.problem != nil || $0.unsavedFrames > 0 } ? .failure : .ok
+    }
+
+    private static func report(_ summary: ListenSummary, asJSON: Bool) {
+        if asJSON {
+            Console.json(summary)
+            return
+        }
+        for stream in summary.streams {
+            let client = summary.clients > 1 ? "client \(stream.client), " : ""
+            Console.out(
+                "\(client)stream \(stream.stream) \(Console.plain(stream.codec)) of \(Console.plain(stream.participant)): \(stream.frames) frames, "
+                    + "\(stream.bytes) bytes, \(stream.missingFrames) missing, \(stream.reorderedFrames) out of order")
+            if let path = stream.framesPath { Console.out("  saved: \(([path] + stream.playablePaths).joined(separator: ", "))") }
+            if stream.unsavedFrames > 0 { Console.error("  \(stream.unsavedFrames) frames could not be saved: the disk is too slow") }
+            if let problem = stream.problem { Console.error("  \(Console.plain(problem))") }
+        }
+        if summary.streams.isEmpty { Console.out("nothing was published") }
+    }
+}
+
+struct ListenPlan {
+    let room: String
+    var clients = 1
+    var folder: String?
+    var seconds: Double?
+    var endsWithStreams = false
+    var asJSON = false
+
+    init(room: String) {
+        self.room = room
+    }
+}
+
+/// What was received, for people and for scripts.
+struct ListenSummary: Encodable {
+    struct Stream: Encodable {
+        var client: Int
+        var participant: String
+        var stream: UInt32
+        var kind: String
+        var codec: String
+        var frames: UInt64 = 0
+        var bytes: UInt64 = 0
+        var missingFrames: UInt64 = 0
+        var gaps: UInt64 = 0
+        var reorderedFrames: UInt64 = 0
+        var configurations: UInt64 = 0
+        var hasEnded = false
+        var unsavedFrames: UInt64 = 0
+        var framesPath: String?
+        var playablePaths: [String] = []
+        var problem: String?
+    }
+
+    var event = "summary"
+    var room: String
+    var clients: Int
+    var elapsedSeconds: Double = 0
+    /// Frames of streams that the relay had not told of, and bytes that are no frame.
+    var strayFrames: UInt64 = 0
+    var streams: [Stream] = []
+}

@@ -1,0 +1,262 @@
+import FoundationEssentials
+import MediaProtocol
+import Reactor
+import RelayBase
+import RelayClient
+import Signalling
+import WebSocketProtocol
+
+/// Several sessions in one room, with an account of every stream that each of them gets.
+final class ListeningRoom {
+    private struct Stream {
+        let info: RelayMessage.StreamInfo
+        let participant: String
+        /// The stream's number in the recording; `nil` when it is not saved.
+        var recording: Int?
+        var account = SequenceAccount()
+        var configurations: UInt64 = 0
+        var unsaved: UInt64 = 0
+        var hasEnded = false
+    }
+
+    private struct Client {
+        var wasOpen = false
+        var joinID: UInt64?
+        var subscribeID: UInt64?
+        var isSubscribed = false
+        var names: [UInt32: String] = [:]
+        var streams: [Stream] = []
+        var strayFrames: UInt64 = 0
+        var hasEnded = false
+    }
+
+    private let plan: ListenPlan
+    private let connect: ClientConnect
+    private let driver: ClientDriver
+    private var sessions: [ClientSession] = []
+    private var clients: [Client]
+    private var recording: (recording: RecordingThread, thread: LoopThread)?
+    private var recordingsMade = 0
+    private var failure: CommandFailure?
+    private var isClosing = false
+    private var lastFrame = MonotonicInstant.zero
+    private var progress: ProgressLine
+    private let startedAt = MonotonicClock.now()
+
+    /// The last frames of a stream may come behind the news of its end.
+    private static let quietMilliseconds: UInt64 = 1_000
+    private static let closingMilliseconds: UInt64 = 5_000
+
+    init(_ plan: ListenPlan, _ connect: ClientConnect) throws {
+        self.plan = plan
+        self.connect = connect
+        driver = try ClientDriver()
+        clients = Array(repeating: Client(), count: plan.clients)
+        progress = ProgressLine(isWanted: !plan.asJSON)
+        if let folder = plan.folder {
+            for client in 0..<plan.clients { try Self.makeFolder(Self.folder(folder, client, of: plan.clients)) }
+            recording = try RecordingThread.start()
+        }
+    }
+
+    private static func folder(_ folder: String, _ client: Int, of clients: Int) -> String {
+        clients > 1 ? "\(folder)/client-\(client + 1)" : folder
+    }
+
+    private static func makeFolder(_ path: String) throws(CommandFailure) {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(code: .failure, message: "cannot make the folder \(path)")
+        }
+    }
+
+    /// Listens until something ends it. The failure, when there is one, comes with what was received until then.
+    func run() throws -> (ListenSummary, CommandFailure?) {
+        for tag in 0..<plan.clients {
+            var options = connect.template
+            options.tag = tag
+            do {
+                sessions.append(try driver.loop.open(options, connect.context))
+            } catch {
+                throw error.failure(wasOpen: false)
+            }
+        }
+        let endsAt = plan.seconds.map { startedAt.advanced(byNanoseconds: UInt64($0 * 1e9)) } ?? .distantFuture
+        var progressDue = MonotonicInstant.zero
+        while !driver.isInterrupted, failure == nil, MonotonicClock.now() < endsAt, !everythingHasEnded {
+            let now = MonotonicClock.now()
+            if now >= progressDue {
+                progressDue = now.advanced(byMilliseconds: 500)
+                showProgress()
+            }
+            // Looked at a few times a second: quiet has no event of its own.
+            try driver.turn(until: min(endsAt, now.advanced(byMilliseconds: 250)), handle)
+        }
+        progress.clear()
+        try close()
+        return (summary(), failure)
+    }
+
+    private var everythingHasEnded: Bool {
+        guard plan.endsWithStreams, MonotonicClock.now().milliseconds(since: lastFrame) >= Self.quietMilliseconds else { return false }
+        return clients.allSatisfy { !$0.streams.isEmpty && $0.streams.allSatisfy(\.hasEnded) }
+    }
+
+    private func close() throws {
+        isClosing = true
+        for session in sessions { session.close() }
+        let deadline = MonotonicClock.now().advanced(byMilliseconds: Self.closingMilliseconds)
+        while clients.contains(where: { !$0.hasEnded }), MonotonicClock.now() < deadline {
+            // A session that was not open yet is gone without an event.
+            for session in sessions where session.hasEnded { clients[session.tag].hasEnded = true }
+            try driver.turn(until: min(deadline, MonotonicClock.now().advanced(byMilliseconds: 100)), handle)
+        }
+        recording?.recording.stop()
+        recording?.thread.join()
+    }
+
+    // MARK: Events
+
+    private func handle(_ session: ClientSession, _ event: ClientEvent) {
+        let tag = session.tag
+        switch event {
+        case .opened: clients[tag].wasOpen = true
+        case .welcome: clients[tag].joinID = session.send(.join(.init(room: plan.room, displayName: connect.displayName)))
+        case .answer(let id, let answer): answered(session, id, answer)
+        case .refused(let id, let refusal):
+            let request = id == clients[tag].joinID ? "join" : "subscribe"
+            failure =
+                failure
+                ?? CommandFailure(
+                    code: .relay, message: "the relay refused '\(request)': \(Console.plain(refusal.message)) (\(Console.plain(refusal.code)))")
+        case .news(let news): take(news, tag)
+        case .frame: driver.loop.withFrame { take(frame: $0, tag) }
+        case .writable: break
+        case .closed(let code, let reason):
+            clients[tag].hasEnded = true
+            if !isClosing { failure = failure ?? ClientConversation.closed(code.rawValue, reason) }
+        case .failed(let fault):
+            clients[tag].hasEnded = true
+            if !isClosing { failure = failure ?? fault.failure(wasOpen: clients[tag].wasOpen) }
+        }
+    }
+
+    private func answered(_ session: ClientSession, _ id: UInt64, _ answer: RelayMessage.Answer) {
+        let tag = session.tag
+        if id == clients[tag].joinID {
+            for participant in answer.participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
+            for info in answer.streams ?? [] where info.participant != answer.participant { published(info, tag) }
+            clients[tag].subscribeID = session.send(.subscribe(.init(streams: nil, all: true, delivery: .live)))
+        } else if id == clients[tag].subscribeID {
+            clients[tag].isSubscribed = true
+            if clients.allSatisfy(\.isSubscribed) {
+                tell("listening", "listening in room \(plan.room) as \(connect.displayName)\(plan.clients > 1 ? ", \(plan.clients) times" : "")", [:])
+            }
+        }
+    }
+
+    private func take(_ news: RelayMessage, _ tag: Int) {
+        switch news {
+        case .participantJoined(let participant):
+            let name = Self.name(of: participant)
+            clients[tag].names[participant.participant] = name
+            if tag == 0 { tell("joined", "\(name) came", ["participant": name]) }
+        case .participantLeft(let number, let reason):
+            let name = clients[tag].names.removeValue(forKey: number) ?? "\(number)"
+            if tag == 0 { tell("left", "\(name) \(reason == .left ? "left" : "was lost")", ["participant": name, "reason": reason.rawValue]) }
+        case .streamPublished(let info): published(info, tag)
+        case .streamEnded(let id):
+            guard let place = clients[tag].streams.firstIndex(where: { $0.info.stream == id && !$0.hasEnded }) else { return }
+            clients[tag].streams[place].hasEnded = true
+            // Counted from here, the quiet after the last stream's end.
+            lastFrame = driver.loop.now
+            if tag == 0 { tell("ended", "stream \(id) ended", ["stream": "\(id)"]) }
+        case .goAway(_, let reason): if tag == 0 { tell("goaway", "the relay goes away: \(reason)", ["reason": reason]) }
+        case .keyFrameRequested, .welcome, .ok, .error: break
+        }
+    }
+
+    private func published(_ info: RelayMessage.StreamInfo, _ tag: Int) {
+        let name = clients[tag].names[info.participant] ?? "\(info.participant)"
+        var stream = Stream(info: info, participant: name)
+        if let recording, let folder = plan.folder, let description = MediaProtocol.StreamDescription(of: info) {
+            let key = recordingsMade
+            recordingsMade += 1
+            if recording.recording.open(
+                key: key, folder: Self.folder(folder, tag, of: plan.clients), participant: name, stream: info.stream, description)
+            {
+                stream.recording = key
+            }
+        }
+        clients[tag].streams.append(stream)
+        if tag == 0 {
+            tell(
+                "published", "\(name) publishes stream \(info.stream): \(info.kind.rawValue), \(info.codec)",
+                ["participant": name, "stream": "\(info.stream)", "kind": info.kind.rawValue, "codec": info.codec])
+        }
+    }
+
+    private func take(frame: RawSpan, _ tag: Int) {
+        lastFrame = driver.loop.now
+        guard let header = try? MediaHeader(parsing: frame),
+            let place = clients[tag].streams.lastIndex(where: { $0.info.stream == header.stream.rawValue })
+        else {
+            clients[tag].strayFrames += 1
+            return
+        }
+        if header.kind == .configuration {
+            clients[tag].streams[place].configurations += 1
+        } else {
+            clients[tag].streams[place].account.take(sequence: header.sequence, byteCount: frame.byteCount)
+        }
+        guard let key = clients[tag].streams[place].recording, let recording else { return }
+        if !recording.recording.save(key: key, frame) { clients[tag].streams[place].unsaved += 1 }
+    }
+
+    // MARK: Telling
+
+    /// What a participant goes by: its own word, else the last part of its identity.
+    private static func name(of participant: RelayMessage.Participant) -> String {
+        if let name = participant.displayName, !name.isEmpty { return name }
+        guard let identity = participant.identity?.name else { return "\(participant.participant)" }
+        return identity.split(separator: ":").last.map(String.init) ?? identity
+    }
+
+    private func tell(_ event: String, _ sentence: String, _ fields: [String: String]) {
+        progress.clear()
+        if plan.asJSON {
+            Console.json(fields.merging(["event": event, "room": plan.room]) { field, _ in field })
+        } else {
+            Console.out(Console.plain(sentence))
+        }
+    }
+
+    private func showProgress() {
+        let frames = clients.reduce(0) { $0 + $1.streams.reduce(0) { $0 + $1.account.frames } }
+        let missing = clients.reduce(0) { $0 + $1.streams.reduce(0) { $0 + $1.account.missing } }
+        progress.show("\(clients.count { $0.isSubscribed }) listening, \(frames) frames, \(missing) missing")
+    }
+
+    private func summary() -> ListenSummary {
+        var summary = ListenSummary(room: plan.room, clients: plan.clients)
+        summary.elapsedSeconds = Double(MonotonicClock.now().nanoseconds(since: startedAt)) / 1e9
+        var saved: [Int: RecordingThread.Result] = [:]
+        for result in recording?.recording.takeResults() ?? [] { saved[result.key] = result }
+        for (tag, client) in clients.enumerated() {
+            summary.strayFrames += client.strayFrames
+            for stream in client.streams {
+                let result = stream.recording.flatMap { saved[$0] }
+                let account = stream.account
+                summary.streams.append(
+                    .init(
+                        client: tag + 1, participant: stream.participant, stream: stream.info.stream, kind: stream.info.kind.rawValue,
+                        codec: stream.info.codec, frames: account.frames, bytes: account.bytes, missingFrames: account.missing, gaps: account.gaps,
+                        reorderedFrames: account.reordered, configurations: stream.configurations, hasEnded: stream.hasEnded,
+                        unsavedFrames: stream.unsaved, framesPath: result?.framesPath, playablePaths: result?.playablePaths ?? [],
+                        problem: result?.problem))
+            }
+        }
+        return summary
+    }
+}

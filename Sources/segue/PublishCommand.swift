@@ -1,0 +1,74 @@
+import MediaFiles
+import RelayBase
+
+/// `segue publish`: media files, paced in real time, one stream for each of theirs.
+enum PublishCommand {
+    static var command: Command { Command(spec, run: run) }
+
+    private static let spec = CommandSpec(
+        name: "publish", summary: "send media files to a room, in real time.",
+        text: [
+            "Every audio and video stream of the files becomes a stream of the room: packets are sent as the file holds them, each when it is due on one "
+                + "common timeline. Nothing is decoded or converted. Opus, AAC, PCM, G.711, H.264, HEVC, VP8, VP9 and AV1 can be carried, from any container "
+                + "that libavformat reads.",
+            "Ctrl-C ends in order: the streams are unpublished and the session is closed.",
+        ],
+        options: [
+            .option("--room", "ROOM", "The room; it is made when nobody is there yet."),
+            .option("--loop", "N", "Play the files N times."),
+            .option("--rate", "FACTOR", "Faster (2) or slower (0.5) than real time."),
+            .option("--wait-for-subscribers", "N", "Begin once N others are in the room."),
+            .flag("--json", "Print the summary as JSON."),
+        ] + ClientConnect.options,
+        operand: OperandSpec(name: "FILE", help: "Media files.", minimum: 1, maximum: 16, completion: .file),
+        examples: [
+            .init("segue publish --room demo speech.opus clip.mp4", "Two files at once, as alice of the development mode:"),
+            .init(
+                "segue publish --room demo --connect relay.example.org:443 --ca ca.pem --cert me.pem --key me-key.pem talk.mkv",
+                "To a relay elsewhere, with a certificate of one's own:"),
+            .init("segue publish --room demo --http 2 --loop 100 tone.opus", "Over HTTP/2, for a long while:"),
+        ])
+
+    private static func run(_ arguments: Arguments) throws -> ExitCode {
+        let room = try arguments.required("--room")
+        let passes = try arguments.integer("--loop", in: 1...1_000_000) ?? 1
+        let rate = try arguments.positive("--rate", max: 1_000) ?? 1
+        let others = try arguments.integer("--wait-for-subscribers", in: 0...100_000) ?? 0
+        var files: [FileFeed] = []
+        for path in arguments.operands {
+            do throws(MediaFileFault) {
+                files.append(try FileFeed(path: path, passes: passes))
+            } catch {
+                throw CommandFailure(code: .failure, message: "\(error)")
+            }
+        }
+        for file in files {
+            for stream in file.skipped {
+                Console.error("\(file.path): stream \(stream.index) (\(stream.kindName), \(stream.codecName)) is left out: \(stream.reason)")
+            }
+        }
+        let publisher = try Publisher(ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate)
+        let summary = try publisher.run(room: room, others: others)
+        report(summary, asJSON: arguments.has("--json"))
+        return summary.problems.isEmpty ? .ok : .failure
+    }
+
+    private static func report(_ summary: Publisher.Summary, asJSON: Bool) {
+        for problem in summary.problems { Console.error(problem) }
+        if asJSON {
+            Console.json(summary)
+            return
+        }
+        for stream in summary.streams {
+            Console.out(
+                "stream \(stream.stream) \(stream.codec) of \(stream.file): \(stream.frames) frames, \(stream.bytes) bytes, \(seconds(stream.seconds)) s"
+            )
+        }
+        Console.out("sent in \(seconds(summary.elapsedSeconds)) s, latest frame \(summary.latenessMillisecondsMax) ms behind its time")
+    }
+
+    static func seconds(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
+}

@@ -1,0 +1,203 @@
+import MediaFiles
+import MediaProtocol
+import Reactor
+import RelayBase
+import RelayClient
+import Signalling
+
+/// Publishes the files' streams and sends their packets when they are due.
+final class Publisher {
+    /// What was sent, for people and for scripts.
+    struct Summary: Encodable {
+        struct Stream: Encodable {
+            var file: String
+            var stream: UInt32
+            var kind: String
+            var codec: String
+            var frames: UInt64 = 0
+            var bytes: UInt64 = 0
+            /// Of media: from the first packet's decode time to the last one's end.
+            var seconds: Double = 0
+        }
+
+        var room: String
+        var streams: [Stream]
+        var elapsedSeconds: Double = 0
+        var latenessMillisecondsMax: UInt64 = 0
+        var keyFrameRequests = 0
+        var isInterrupted = false
+        var problems: [String] = []
+    }
+
+    private struct Track {
+        let file: Int
+        let source: MediaFileStream
+        let id: StreamID
+        var sequence: UInt32 = 0
+        var firstDecode: Int64?
+    }
+
+    private let driver: ClientDriver
+    private let conversation: ClientConversation
+    private let displayName: String
+    private var feed: PublishFeed
+    private let rate: Double
+    private var tracks: [Track] = []
+    private var progress = ProgressLine()
+    private var progressDue = MonotonicInstant.zero
+    private var extensions = ByteQueue()
+
+    /// From the moment that the last awaited listener is in the room: it still has to subscribe.
+    private static let settleMilliseconds: UInt64 = 1_000
+
+    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double) throws {
+        driver = try ClientDriver()
+        conversation = try ClientConversation(driver, connect)
+        displayName = connect.displayName
+        self.feed = feed
+        self.rate = rate
+    }
+
+    func run(room: String, others: Int) throws -> Summary {
+        defer { progress.clear() }
+        try conversation.open()
+        let joined = try conversation.request(.join(.init(room: room, displayName: displayName)))
+        try wait(for: others, present: (joined.participants?.count ?? 1) - 1)
+        var summary = Summary(room: room, streams: [])
+        try publish(&summary)
+        let start = MonotonicClock.now()
+        if let origin = feed.nextDecode { try send(PublishSchedule(start: start, originNanoseconds: origin, rate: rate), &summary) }
+        summary.elapsedSeconds = Double(MonotonicClock.now().nanoseconds(since: start)) / 1e9
+        summary.isInterrupted = driver.isInterrupted
+        for track in tracks { _ = try conversation.request(.unpublish(.init(stream: track.id.rawValue))) }
+        _ = try conversation.request(.leave)
+        try conversation.close()
+        summary.problems = feed.files.flatMap(\.problems)
+        return summary
+    }
+
+    /// Waits until so many others are in the room.
+    private func wait(for others: Int, present: Int) throws {
+        guard others > 0 else { return }
+        var count = present
+        while count < others, !driver.isInterrupted {
+            progress.show("waiting for listeners: \(count) of \(others)")
+            try conversation.turn()
+            for message in conversation.news {
+                switch message {
+                case .participantJoined: count += 1
+                case .participantLeft: count -= 1
+                default: break
+                }
+            }
+            conversation.news.removeAll()
+        }
+        let settled = MonotonicClock.now().advanced(byMilliseconds: Self.settleMilliseconds)
+        while MonotonicClock.now() < settled, !driver.isInterrupted { try conversation.turn(until: settled) }
+    }
+
+    private func publish(_ summary: inout Summary) throws {
+        for (index, file) in feed.files.enumerated() {
+            for source in file.streams {
+                let request = ClientRequest.Publish(description: source)
+                let answer = try conversation.request(.publish(request))
+                guard let id = answer.stream else { throw CommandFailure(code: .relay, message: "the relay gave no stream id") }
+                tracks.append(Track(file: index, source: source, id: StreamID(id)))
+                summary.streams.append(.init(file: file.path, stream: id, kind: request.kind.rawValue, codec: source.codecString))
+                let header = MediaHeader(kind: .configuration, stream: StreamID(id), sequence: 0, timestamp: 0)
+                conversation.session.sendFrame(header, payload: unsafe source.configuration.span.bytes)
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    private func send(_ schedule: PublishSchedule, _ summary: inout Summary) throws {
+        while !driver.isInterrupted, let decode = feed.nextDecode {
+            let due = schedule.due(decodeNanoseconds: decode)
+            let now = MonotonicClock.now()
+            showProgress(now, summary)
+            guard now >= due else {
+                try conversation.turn(until: driver.isInterrupted ? now : min(due, progressDue))
+                countNews(&summary)
+                continue
+            }
+            // What the relay does not take yet waits here, whole; the timeline stays as it is.
+            guard conversation.session.canSend else {
+                try conversation.turn(until: progressDue)
+                continue
+            }
+            guard let (file, sample) = feed.next() else { break }
+            summary.latenessMillisecondsMax = max(summary.latenessMillisecondsMax, now.milliseconds(since: due))
+            send(sample, file: file, &summary)
+        }
+        // The last packets leave before the streams are unpublished: one connection keeps its order.
+        countNews(&summary)
+    }
+
+    private func send(_ sample: MediaSample, file: Int, _ summary: inout Summary) {
+        guard let place = tracks.firstIndex(where: { $0.file == file && $0.source.index == sample.streamIndex }) else { return }
+        let track = tracks[place]
+        var flags: MediaFlags = []
+        if sample.isKey { flags.insert(.key) }
+        if sample.isDiscardable { flags.insert(.discardable) }
+        let header = MediaHeader(
+            kind: track.source.description.kind, flags: flags, stream: track.id, sequence: track.sequence,
+            timestamp: UInt32(truncatingIfNeeded: sample.decodeTimestamp))
+        tracks[place].sequence &+= 1
+        extensions.removeAll()
+        if let offset = sample.compositionOffset {
+            var writer = ExtensionWriter()
+            // One item of four bytes always fits.
+            try? writer.append(compositionOffset: offset)
+            writer.write(to: &extensions)
+        }
+        conversation.session.sendFrame(
+            header, extensions: unsafe RawSpan(_unsafeBytes: extensions.readable), payload: unsafe sample.payload.span.bytes)
+        let first = track.firstDecode ?? sample.decodeNanoseconds
+        tracks[place].firstDecode = first
+        summary.streams[place].frames += 1
+        summary.streams[place].bytes += UInt64(sample.payload.count)
+        let ticks = Double(track.source.description.timescale.ticksPerSecond)
+        summary.streams[place].seconds = Double(sample.decodeNanoseconds - first) / 1e9 + Double(sample.duration) / ticks
+    }
+
+    /// A file cannot make a key frame on demand; requests are counted.
+    private func countNews(_ summary: inout Summary) {
+        for message in conversation.news {
+            if case .keyFrameRequested = message { summary.keyFrameRequests += 1 }
+        }
+        conversation.news.removeAll()
+    }
+
+    private func showProgress(_ now: MonotonicInstant, _ summary: Summary) {
+        guard now >= progressDue else { return }
+        progressDue = now.advanced(byMilliseconds: 500)
+        let frames = summary.streams.reduce(0) { $0 + $1.frames }
+        let seconds = summary.streams.map(\.seconds).max() ?? 0
+        progress.show("\(PublishCommand.seconds(seconds)) s of media, \(frames) frames, \(conversation.session.queuedBytes) bytes waiting")
+    }
+}
+
+extension ClientRequest.Publish {
+    /// How a file's stream is announced.
+    init(description stream: MediaFileStream) {
+        var shown = Signalling.StreamDescription()
+        shown.timescale = Int(stream.description.timescale.ticksPerSecond)
+        let kind: StreamKind
+        switch stream.description {
+        case .audio(let audio):
+            kind = .audio
+            shown.sampleRate = Double(audio.sampleRate)
+            shown.channels = Int(audio.channels)
+            if audio.frameMicroseconds > 0 { shown.frameMilliseconds = Double(audio.frameMicroseconds) / 1_000 }
+        case .video(let video):
+            kind = .video
+            shown.width = Int(video.width)
+            shown.height = Int(video.height)
+            if video.frameRate > 0 { shown.frameRate = video.frameRate }
+        case .data: kind = .data
+        }
+        self.init(kind: kind, codec: stream.codecString, description: shown, source: "file")
+    }
+}
