@@ -50,7 +50,7 @@ let package = Package(
             "RelayServer",
             [
                 "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux",
-                "TLSTransport", "HTTPTransport", "CertificateAuthority",
+                "TLSTransport", "HTTPTransport",
             ]),
         swiftTarget(
             "RelayClient",

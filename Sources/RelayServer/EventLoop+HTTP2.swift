@@ -10,7 +10,7 @@ extension EventLoop {
         do {
             try unsafe session.receive(UnsafeRawBufferPointer(bytes), now: now)
         } catch {
-            connection.closeReason = "http2_\(error.label)"
+            connection.closeReason = error.label
         }
         drainHTTP2(connection, session)
     }
@@ -19,7 +19,7 @@ extension EventLoop {
         do {
             try session.deadlineReached(now: now)
         } catch {
-            connection.closeReason = "http2_\(error.label)"
+            connection.closeReason = error.label
         }
         drainHTTP2(connection, session)
     }
