@@ -57,11 +57,27 @@ private func onFrameReceived(_ session: OpaquePointer?, _ frame: UnsafePointer<n
             .goAwayReceived(lastStreamID: HTTP2StreamID(goAway.last_stream_id), HTTP2ErrorCode(rawValue: goAway.error_code)))
     case HTTP2FrameHeader.FrameType.windowUpdate:
         unsafe core.pointee.mayBeWritable = true
+    case HTTP2FrameHeader.FrameType.priorityUpdate:
+        guard let (id, priority) = unsafe core.pointee.priorityUpdateReceived(onStream: header.stream_id) else { break }
+        var scheduled = nghttp2_extpri(urgency: UInt32(priority.urgency), inc: priority.isIncremental ? 1 : 0)
+        _ = unsafe nghttp2_session_change_extpri_stream_priority(session, id.value, &scheduled, 0)
     default:
         break
     }
     return 0
 }
+
+private func onExtensionPart(
+    _: OpaquePointer?, _: UnsafePointer<nghttp2_frame_hd>?, _ data: UnsafePointer<UInt8>?, _ count: Int, _ userData: UnsafeMutableRawPointer?
+) -> Int32 {
+    unsafe core(userData).pointee.priorityUpdatePartReceived(UnsafeRawBufferPointer(start: data, count: count))
+    return 0
+}
+
+/// The payload is kept in the core; the library has nothing to hold.
+private func unpackExtension(
+    _: OpaquePointer?, _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _: UnsafePointer<nghttp2_frame_hd>?, _: UnsafeMutableRawPointer?
+) -> Int32 { 0 }
 
 private func onData(
     _ session: OpaquePointer?, _: UInt8, _ id: Int32, _ data: UnsafePointer<UInt8>?, _ count: Int, _ userData: UnsafeMutableRawPointer?
@@ -157,5 +173,7 @@ func http2MakeCallbacks() -> OpaquePointer? {
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, onFrameSent)
     unsafe nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, onFrameNotSent)
     unsafe nghttp2_session_callbacks_set_send_data_callback(callbacks, sendData)
+    unsafe nghttp2_session_callbacks_set_on_extension_chunk_recv_callback(callbacks, onExtensionPart)
+    unsafe nghttp2_session_callbacks_set_unpack_extension_callback(callbacks, unpackExtension)
     return unsafe callbacks
 }

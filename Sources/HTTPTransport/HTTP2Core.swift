@@ -27,6 +27,8 @@ struct HTTP2Core: ~Copyable {
     /// How many streams want a `.writable` event, and whether anything happened that could bring one.
     var writableWanted = 0
     var mayBeWritable = false
+    /// The payload of the PRIORITY_UPDATE frame that is coming in, cut at ``priorityUpdateBytesMax``.
+    var priorityUpdate: [UInt8] = []
     /// Found in a callback, to be thrown once the library has returned.
     var pendingFault: HTTP2Fault?
     /// Why the connection ended; set once.
@@ -35,6 +37,9 @@ struct HTTP2Core: ~Copyable {
     var goAwayRequested: HTTP2ErrorCode?
     /// The code of the last GOAWAY that went out unasked.
     var goAwaySent: HTTP2ErrorCode?
+
+    /// Longer than any priority that means something; what is longer is ignored.
+    static let priorityUpdateBytesMax = 256
 
     init(role: HTTP2Session.Role, configuration: HTTP2Configuration, settingsSent: Int, now: MonotonicInstant) {
         self.role = role
@@ -130,6 +135,34 @@ struct HTTP2Core: ~Copyable {
     mutating func endOfData(_ id: HTTP2StreamID) {
         guard let stream = unsafe streams.find(id), unsafe !stream.pointee.isClosed else { return }
         events.append(.endOfStream(id))
+    }
+
+    mutating func priorityUpdatePartReceived(_ bytes: UnsafeRawBufferPointer) {
+        let room = Self.priorityUpdateBytesMax + 1 - priorityUpdate.count
+        unsafe priorityUpdate.append(contentsOf: bytes.prefix(room))
+    }
+
+    /// A PRIORITY_UPDATE frame is whole (RFC 9218 §7.1).
+    ///
+    /// - Returns: the stream to be scheduled anew. A stream that is not open yet is left alone, as the RFC allows: its HEADERS can carry a priority.
+    mutating func priorityUpdateReceived(onStream frameStreamID: Int32) -> (HTTP2StreamID, HTTP2Priority)? {
+        let payload = priorityUpdate
+        priorityUpdate.removeAll(keepingCapacity: true)
+        guard role == .server else { return nil }
+        guard payload.count >= 4 else {
+            pendingFault = pendingFault ?? .malformedPriorityUpdate(.frameSizeError)
+            return nil
+        }
+        let value = payload.prefix(4).reduce(0 as UInt32) { $0 << 8 | UInt32($1) } & 0x7fff_ffff
+        guard frameStreamID == 0, value != 0 else {
+            pendingFault = pendingFault ?? .malformedPriorityUpdate(.protocolError)
+            return nil
+        }
+        let id = HTTP2StreamID(Int32(bitPattern: value))
+        guard payload.count <= Self.priorityUpdateBytesMax, let stream = unsafe streams.find(id), unsafe !stream.pointee.isClosed,
+            unsafe !stream.pointee.hasOwnUrgency
+        else { return nil }
+        return (id, HTTP2Priority(fieldValue: payload.span.extracting(droppingFirst: 4)))
     }
 
     // MARK: Sending

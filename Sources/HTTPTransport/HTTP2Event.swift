@@ -6,11 +6,12 @@ package typealias HTTP2Field = (name: String, value: String)
 package enum HTTP2Event: Sendable {
     /// A whole request head, pseudo-header fields first (server role). Extended CONNECT shows by its `:protocol` field.
     case request(HTTP2StreamID, fields: [HTTP2Field], endOfStream: Bool)
-    /// A request whose fields pass ``HTTP2Configuration/headerListBytesMax`` or ``HTTP2Configuration/headerFieldsMax``: to be answered with 431.
+    /// A request whose fields pass ``HTTP2Configuration/headerListBytesMax`` or ``HTTP2Configuration/headerFieldsMax``: to be answered with 431,
+    /// and reset with NO_ERROR if the client goes on sending.
     case headerListTooLarge(HTTP2StreamID)
     /// A final response head (client role); interim (1xx) responses are skipped.
     case response(HTTP2StreamID, status: Int, fields: [HTTP2Field], endOfStream: Bool)
-    /// The stream's inbound queue has grown; told once until the next event is due after it was pulled.
+    /// The stream's inbound queue has grown. Told once for all that comes until this event is pulled.
     case dataAvailable(HTTP2StreamID)
     /// The peer will send nothing more on this stream; what it sent may still be unread.
     case endOfStream(HTTP2StreamID)

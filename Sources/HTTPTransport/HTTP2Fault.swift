@@ -23,6 +23,8 @@ package enum HTTP2Fault: Error, Hashable, Sendable {
     case emptyFrameFlood
     /// PRIORITY and PRIORITY_UPDATE: CVE-2019-9513.
     case priorityFlood
+    /// A PRIORITY_UPDATE frame that is too short, or names no stream (RFC 9218 §7.1).
+    case malformedPriorityUpdate(HTTP2ErrorCode)
     /// WINDOW_UPDATE out of all proportion to the data sent.
     case windowUpdateFlood
     /// Frames of types that this end ignores.
@@ -39,7 +41,7 @@ package enum HTTP2Fault: Error, Hashable, Sendable {
     /// The code that the GOAWAY frame carries.
     package var errorCode: HTTP2ErrorCode {
         switch self {
-        case .connectionError(let code): code
+        case .connectionError(let code), .malformedPriorityUpdate(let code): code
         case .badPreface, .unexpectedSettingsAcknowledgement: .protocolError
         case .rapidReset, .provokedResets, .continuationFlood, .headerBlockTimeout, .settingsFlood, .pingFlood, .emptyFrameFlood, .priorityFlood,
             .windowUpdateFlood, .unknownFrameFlood, .controlQueueOverflow:
@@ -64,6 +66,7 @@ package enum HTTP2Fault: Error, Hashable, Sendable {
         case .pingFlood: "http2_ping_flood"
         case .emptyFrameFlood: "http2_empty_frame_flood"
         case .priorityFlood: "http2_priority_flood"
+        case .malformedPriorityUpdate: "http2_malformed_priority_update"
         case .windowUpdateFlood: "http2_window_update_flood"
         case .unknownFrameFlood: "http2_unknown_frame_flood"
         case .controlQueueOverflow: "http2_control_queue_overflow"

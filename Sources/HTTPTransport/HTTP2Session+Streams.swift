@@ -80,7 +80,7 @@ extension HTTP2Session {
     }
 
     /// Lends the stream's inbound queue; what `body` consumes is returned to the peer as window. `body` must not append, and must not call
-    /// ``receive(_:now:)`` or ``nextEvent()``. Answers `nil` when the stream is not known.
+    /// ``receive(_:now:)``, ``consume(_:_:)`` or ``nextEvent()``. Answers `nil` when the stream is not known.
     @discardableResult
     package func withInbound<Result, Failure: Error>(
         _ id: HTTP2StreamID, _ body: (inout ByteQueue) throws(Failure) -> Result
@@ -233,6 +233,8 @@ extension HTTP2Session {
     /// Streams of one urgency take turns.
     package func setUrgency(_ id: HTTP2StreamID, _ urgency: UInt8) {
         precondition(role == .server && urgency <= 7, "urgency is 0 to 7, and the server's to set")
+        guard let stream = unsafe find(id), unsafe !stream.pointee.isClosed else { return }
+        unsafe stream.pointee.hasOwnUrgency = true
         var priority = nghttp2_extpri(urgency: UInt32(urgency), inc: 1)
         _ = unsafe nghttp2_session_change_extpri_stream_priority(session, id.value, &priority, 1)
     }

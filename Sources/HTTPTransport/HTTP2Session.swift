@@ -49,7 +49,8 @@ package final class HTTP2Session {
         guard unsafe callbacks != nil, unsafe nghttp2_option_new(&option) == 0 else { preconditionFailure("out of memory") }
         unsafe nghttp2_option_set_no_auto_window_update(option, 1)
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
-        unsafe nghttp2_option_set_builtin_recv_extension_type(option, HTTP2FrameHeader.FrameType.priorityUpdate)
+        // Not the library's own PRIORITY_UPDATE: in 1.52 a stream that one names before its HEADERS stays in a list after it is freed.
+        unsafe nghttp2_option_set_user_recv_extension_type(option, HTTP2FrameHeader.FrameType.priorityUpdate)
         let made =
             switch role {
             case .server: unsafe nghttp2_session_server_new2(&session, callbacks, core, option)
@@ -192,8 +193,7 @@ package final class HTTP2Session {
     /// Writes the control frames that the input gave rise to, into memory of this session: so a connection error that the library answers by itself is
     /// known at once, with its code, and resets are counted although nobody may be sending.
     private func settle() throws(HTTP2Fault) {
-        guard unsafe nghttp2_session_get_outbound_queue_size(session) > 0 else { return }
-        drainControl()
+        if unsafe nghttp2_session_get_outbound_queue_size(session) > 0 { drainControl() }
         if let code = unsafe core.pointee.goAwaySent, code != .noError { throw .connectionError(code) }
         if let fault = unsafe core.pointee.pendingFault { throw fault }
         if role == .server, unsafe core.pointee.output.count > configuration.controlQueueBytesMax { throw .controlQueueOverflow }

@@ -43,6 +43,8 @@ struct HTTP2Stream: ~Copyable {
     var isDeferred = false
     /// Closed as the library sees it; the record lives on until the application has heard.
     var isClosed = false
+    /// The application set the urgency; the client's wishes no longer count.
+    var hasOwnUrgency = false
     /// This end's application reset the stream.
     var isResetLocally = false
     var hasDataEvent = false

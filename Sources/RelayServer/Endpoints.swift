@@ -8,6 +8,7 @@ import TLSTransport
 struct Endpoints {
     static let sessionPath = "/v1/session"
     static let echoPath = "/echo"
+    static let metricsPath = "/metrics"
 
     typealias Response = (head: HTTPResponseHead, body: [UInt8])
 
@@ -19,7 +20,7 @@ struct Endpoints {
         switch head.path {
         case "/healthz": plain(head) { Endpoints.text(.ok, "ok\n") }
         case "/readyz": plain(head) { readiness() }
-        case "/metrics": plain(head) { metrics() }
+        case Endpoints.metricsPath: plain(head) { metrics() }
         case "/": plain(head) { Endpoints.text(.ok, "Segue relay. WebSocket endpoint: \(Endpoints.sessionPath), subprotocol segue.v1.\n") }
         case Endpoints.sessionPath: upgradeOnly(head)
         case Endpoints.echoPath where shared.configuration.echo: upgradeOnly(head)
@@ -29,7 +30,9 @@ struct Endpoints {
 
     private func plain(_ head: HTTPRequestHead, _ answer: () -> Response) -> Response {
         guard head.method == .get || head.method == .head else {
-            return ProblemDocument(status: .methodNotAllowed, detail: "This resource can be read only.").response(extra: [HTTPField("allow", "GET, HEAD")])
+            return ProblemDocument(status: .methodNotAllowed, detail: "This resource can be read only.").response(extra: [
+                HTTPField("allow", "GET, HEAD")
+            ])
         }
         return answer()
     }

@@ -68,7 +68,7 @@ extension EventLoop {
             let (response, body) = ProblemDocument(refusal).response(extra: refusal.responseFields(over: head.version))
             respondHTTP1(connection, response, body, head: head)
         case .accept, .refuse, .notRequested:
-            let (response, body) = endpoints(connection).response(to: head)
+            let (response, body) = response(to: head, connection)
             respondHTTP1(connection, response, body, head: head)
         }
         guard head.framing != .none, !connection.closesAfterOutbound else { return }
@@ -80,8 +80,13 @@ extension EventLoop {
         }
     }
 
-    func endpoints(_ connection: Connection) -> Endpoints {
-        Endpoints(shared: shared, identity: connection.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9)
+    /// This loop's counters are brought up to date first, so that a client sees in the metrics what it has just done; other loops' are a quarter of a
+    /// second old at most.
+    func response(to head: HTTPRequestHead, _ connection: Connection) -> Endpoints.Response {
+        if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), loop: index) }
+        return Endpoints(
+            shared: shared, identity: connection.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
+        ).response(to: head)
     }
 
     private func respondHTTP1(_ connection: Connection, _ response: HTTPResponseHead, _ body: [UInt8], head: HTTPRequestHead) {

@@ -86,7 +86,7 @@ extension EventLoop {
         case .notRequested where head.method == .connect:
             respondHTTP2(session, id, ProblemDocument(status: .notImplemented, detail: "This is no proxy.").response())
         case .notRequested:
-            let (response, body) = endpoints(connection).response(to: head)
+            let (response, body) = response(to: head, connection)
             respondHTTP2(session, id, (response, head.method == .head ? [] : body))
         }
     }

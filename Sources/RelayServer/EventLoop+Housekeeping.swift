@@ -9,7 +9,8 @@ import WebSocketProtocol
 extension EventLoop {
     /// A few times a second: rooms are tidied, metrics published, certificates checked.
     func housekeeping() {
-        _ = timers.schedule(at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
+        _ = timers.schedule(
+            at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
         for handle in rooms.handles {
             guard let room = rooms[handle] else { continue }
             room.fanout.tidy(now: now)

@@ -135,7 +135,9 @@ extension EventLoop {
 
     private func publish(_ channel: Channel, _ id: UInt64, _ publish: ClientRequest.Publish) throws(Refusal) {
         let membership = try membership(channel)
-        guard let codec = publish.kind == .data ? true : EventLoop.isKnown(publish.codec, kind: publish.kind) else { throw .unknownCodec(publish.codec) }
+        guard let codec = publish.kind == .data ? true : EventLoop.isKnown(publish.codec, kind: publish.kind) else {
+            throw .unknownCodec(publish.codec)
+        }
         guard codec else { throw .badValue("codec") }
         if let source = publish.source, source.utf8.count > EventLoop.sourceBytesMax { throw .badValue("source") }
         if publish.codec.utf8.count > MediaCodec.codecStringBytesMax { throw .badValue("codec") }

@@ -58,7 +58,8 @@ extension EventLoop {
             RelayMessage.Identity(name: $0.name, fingerprint: $0.keyFingerprint.hex, proof: .certificate)
         }
         let channel = Channel(
-            connection: connection, stream: stream, purpose: purpose, identity: identity, inbound: inbound, deflate: deflate.map { MessageCompression($0) },
+            connection: connection, stream: stream, purpose: purpose, identity: identity, inbound: inbound,
+            deflate: deflate.map { MessageCompression($0) },
             limits: limits, now: now)
         guard let handle = channels.insert(channel) else { return nil }
         channel.handle = handle

@@ -88,7 +88,8 @@ final class EventLoop {
         for place in self.listeners.indices {
             try selector.add(self.listeners[place].descriptor, token: Token.listener + UInt64(place), interest: .read)
         }
-        _ = timers.schedule(at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
+        _ = timers.schedule(
+            at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
     }
 
     deinit {
@@ -131,8 +132,11 @@ final class EventLoop {
                 ready(Handle(packed: event.token), event.readiness)
             }
         }
-        drainMailbox()
+        // Frames go before the messages that were posted after them: a stream's last frames before the news of its end.
+        shared.mailboxes[index].drain(into: &mail)
         drainRings()
+        handleMail()
+        drainInbox()
         timers.advance(to: now)
         while let expired = timers.nextExpired() { fire(expired) }
         // Other loops can work on what came in while this one flushes.
@@ -196,11 +200,9 @@ final class EventLoop {
         }
     }
 
-    private func drainMailbox() {
-        shared.mailboxes[index].drain(into: &mail)
+    private func handleMail() {
         for message in mail { handle(message) }
         mail.removeAll(keepingCapacity: true)
-        drainInbox()
     }
 
     /// Handles what is in the inbox, and what that posts to this loop itself.

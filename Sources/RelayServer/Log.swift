@@ -128,6 +128,6 @@ package final class Log: Sendable {
     }
 
     private static func timestamp(_ milliseconds: UInt64) -> String {
-        Date(timeIntervalSince1970: Double(milliseconds) / 1_000).formatted(.iso8601.time(includingFractionalSeconds: true))
+        Date(timeIntervalSince1970: Double(milliseconds) / 1_000).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

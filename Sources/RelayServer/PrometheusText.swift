@@ -1,5 +1,5 @@
-import RelayRooms
 import Reactor
+import RelayRooms
 
 /// The relay's metrics in the Prometheus text exposition format 0.0.4.
 struct PrometheusText {

@@ -1,6 +1,6 @@
 import Glibc
-import RelayBase
 import Reactor
+import RelayBase
 import RelayRooms
 import Synchronization
 

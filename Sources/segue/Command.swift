@@ -1,7 +1,7 @@
 /// A command: its description, and what it does or the commands below it.
-struct Command {
-    enum Action {
-        case run((Arguments) throws -> ExitCode)
+struct Command: Sendable {
+    enum Action: Sendable {
+        case run(@Sendable (Arguments) throws -> ExitCode)
         case group([Command])
     }
 
@@ -9,7 +9,7 @@ struct Command {
     let action: Action
 
     /// - Parameter run: throws ``CommandFailure`` or ``UsageFault``; anything else is told as a failure.
-    init(_ spec: CommandSpec, run: @escaping (Arguments) throws -> ExitCode) {
+    init(_ spec: CommandSpec, run: @escaping @Sendable (Arguments) throws -> ExitCode) {
         self.spec = spec
         action = .run(run)
     }

@@ -6,7 +6,7 @@ enum CommandTable {
 
     private static let spec = CommandSpec(
         name: "segue",
-        summary: "real-time media relay over WebSocket and TLS",
+        summary: "a real-time media relay over WebSocket and TLS",
         text: [
             "One program: the relay, its certificate authority, and clients that publish media files and save what they hear.",
             "Start with 'segue serve' in one terminal: without a configuration it makes its own certificates, listens on this machine only, and prints "

@@ -232,6 +232,49 @@ import Testing
         #expect(dataStreams(server, [1, 3]) == (serverDecides ? [1, 3] : [3, 1]))
     }
 
+    @Test(
+        "RFC 9218 §4 the Priority field's members",
+        arguments: [
+            ("", 3, false), ("u=0", 0, false), ("u=7, i", 7, true), ("i", 3, true), ("i=?1", 3, true), ("i, i=?0", 3, false), ("u=5,u=2", 2, false),
+            ("u=8", 3, false), ("u=-1", 3, false), ("u=1;a=b, i;x", 1, true), ("x=\"u=1,i\", u=4", 4, false), ("U=1", 3, false), ("u", 3, false),
+            ("u=10", 3, false), (",,u=1,", 1, false), ("\t u=6 ", 6, false), ("\u{ff}", 3, false),
+        ] as [(String, UInt8, Bool)])
+    func fieldValue(text: String, urgency: UInt8, isIncremental: Bool) {
+        let priority = HTTP2Priority(fieldValue: Array(text.utf8).span)
+        #expect(priority.urgency == urgency && priority.isIncremental == isIncremental)
+    }
+
+    @Test(
+        "RFC 9218 §7.1 a malformed PRIORITY_UPDATE ends the connection",
+        arguments: [
+            (Raw.frame(Raw.FrameType.priorityUpdate, [0, 0, 1]), HTTP2ErrorCode.frameSizeError),
+            (Raw.frame(Raw.FrameType.priorityUpdate, []), .frameSizeError),
+            (Raw.frame(Raw.FrameType.priorityUpdate, Raw.word(0) + [0x69]), .protocolError),
+            (Raw.frame(Raw.FrameType.priorityUpdate, stream: 1, Raw.word(1) + [0x69]), .protocolError),
+        ])
+    func malformedUpdate(frame: [UInt8], code: HTTP2ErrorCode) throws {
+        let server = try openedServer()
+        try server.receive(Raw.headers(1))
+        #expect(server.fault(receiving: frame) == .malformedPriorityUpdate(code))
+        #expect(server.outputFrames().last?.goAwayCode == code)
+    }
+
+    @Test("PRIORITY_UPDATE before its stream, for a closed one, and longer than sensible is passed over")
+    func ignoredUpdates() throws {
+        let server = try openedServer()
+        for count in 0..<60 as Range<UInt32> {
+            let id = count * 2 + 1
+            try server.receive(Raw.frame(Raw.FrameType.priorityUpdate, Raw.word(id) + Array("u=0".utf8)))
+            try server.receive(Raw.headers(id, Raw.post, endStream: false) + Raw.data(id, pattern(100)) + Raw.reset(id))
+            try server.receive(Raw.frame(Raw.FrameType.priorityUpdate, Raw.word(id) + Array("u=0".utf8)))
+            while server.nextEvent() != nil {}
+        }
+        try server.receive(Raw.headers(201) + Raw.headers(203))
+        try server.receive(Raw.frame(Raw.FrameType.priorityUpdate, Raw.word(203) + Array("u=0".utf8) + Array(repeating: 32, count: 300)))
+        #expect(dataStreams(server, [201, 203]) == [201, 203])
+        #expect(server.fault == nil)
+    }
+
     @Test("RFC 9218 §10 streams of one urgency take turns")
     func takeTurns() throws {
         let server = try openedServer(settings: [(4, 1 << 20)])

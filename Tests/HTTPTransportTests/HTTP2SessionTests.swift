@@ -231,6 +231,49 @@ import Testing
         #expect(!server.wantsOutput)
     }
 
+    @Test("§10.5.1 a response head over the client's limit resets its stream with CANCEL")
+    func responseTooLarge() throws {
+        var pair = try Pair()
+        let id = try pair.client.request(fields: Raw.get.map { ($0.0, $0.1) }, endOfStream: true)
+        try pair.exchange()
+        let fields = (0..<5).map { (name: "x-\($0)", value: String(repeating: "a", count: 3_300)) }
+        pair.server.respond(id, status: 200, fields: fields, endOfStream: false)
+        try pair.exchange()
+        #expect(pair.client.events() == ["closed 1 8"])
+        #expect(pair.client.fault == nil && pair.server.fault == nil)
+    }
+
+    @Test("§6.8 a GOAWAY that the application sends with an error code is no fault of the peer")
+    func ownGoAwayWithCode() throws {
+        let server = try openedServer()
+        try server.receive(Raw.headers(1))
+        server.goAway(.http11Required)
+        try server.receive(Raw.ping())
+        #expect(server.fault == nil)
+        #expect(server.outputFrames().filter { $0.type == Raw.FrameType.goAway }.map(\.goAwayCode) == [.http11Required])
+        server.respond(HTTP2StreamID(1), status: 200, fields: [], endOfStream: true)
+        _ = server.output()
+        #expect(server.isFinished && server.fault == nil)
+    }
+
+    @Test("withInbound returns window for what the body consumes, also when it throws")
+    func withInbound() throws {
+        struct Refused: Error {}
+        let server = try openedServer()
+        try server.receive(Raw.headers(1, Raw.post, endStream: false))
+        for _ in 0..<16 { try server.receive(Raw.data(1, pattern(16_384))) }
+        _ = server.output()
+        #expect(throws: Refused.self) {
+            try server.withInbound(HTTP2StreamID(1)) { queue throws(Refused) in
+                queue.consume(200_000)
+                throw Refused()
+            }
+        }
+        let windows = server.outputFrames().filter { $0.type == Raw.FrameType.windowUpdate && $0.stream == 1 }
+        #expect(windows.map(\.lastWord) == [200_000])
+        #expect(server.withInbound(HTTP2StreamID(9)) { $0.count } == nil)
+    }
+
     @Test("a client whose request the server did not process hears that it was refused")
     func refusedByGoAway() throws {
         let client = HTTP2Session(role: .client, now: .zero)

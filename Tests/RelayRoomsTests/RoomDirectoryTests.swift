@@ -15,10 +15,13 @@ struct RoomDirectoryTests {
         try #require(RoomName(text, bytesMax: 128))
     }
 
-    @Test("protocol §2: a room's name is bounded and plain", arguments: [
-        ("demo", true), ("a-b.c_d~e:f@g", true), ("", false), ("a/b", false), ("a b", false), ("ü", false), (String(repeating: "x", count: 128), true),
-        (String(repeating: "x", count: 129), false), ("a\n", false), ("a\"", false),
-    ])
+    @Test(
+        "protocol §2: a room's name is bounded and plain",
+        arguments: [
+            ("demo", true), ("a-b.c_d~e:f@g", true), ("", false), ("a/b", false), ("a b", false), ("ü", false),
+            (String(repeating: "x", count: 128), true),
+            (String(repeating: "x", count: 129), false), ("a\n", false), ("a\"", false),
+        ])
     func names(text: String, isGood: Bool) {
         #expect((RoomName(text, bytesMax: 128) != nil) == isGood)
     }
@@ -60,7 +63,9 @@ struct RoomDirectoryTests {
         #expect(throws: RoomFault.tooManyRooms) { try directory.join(two, profile: "c", at: address) }
         let stream = try directory.publish(a.room.number, a.member.id, lane: .video, description: "vp8").stream
         #expect(throws: RoomFault.tooManyStreams(streamsMax: 1)) { try directory.publish(a.room.number, a.member.id, lane: .video, description: "") }
-        #expect(throws: RoomFault.tooManyPublishers(publishersMax: 1)) { try directory.publish(a.room.number, b.member.id, lane: .video, description: "") }
+        #expect(throws: RoomFault.tooManyPublishers(publishersMax: 1)) {
+            try directory.publish(a.room.number, b.member.id, lane: .video, description: "")
+        }
         #expect(throws: RoomFault.unknownStream) { try directory.unpublish(a.room.number, b.member.id, stream: stream.id) }
         #expect(throws: RoomFault.notAMember) { try directory.publish(RoomNumber(99), b.member.id, lane: .video, description: "") }
         let ended = try directory.unpublish(a.room.number, a.member.id, stream: stream.id)

@@ -8,17 +8,19 @@ struct SignallingTests {
         try IncomingRequest(decoding: Array(text.utf8))
     }
 
-    @Test("protocol §2: every request decodes to what was encoded", arguments: [
-        ClientRequest.hello(.init(versions: [1, 2], client: .init(name: "t", version: "0"))),
-        .join(.init(room: "demo", displayName: "Ada \"quoted\" \u{1F600}")),
-        .leave,
-        .publish(.init(kind: .audio, codec: "opus", description: StreamDescription(), source: "microphone")),
-        .unpublish(.init(stream: 7)),
-        .subscribe(.init(streams: nil, all: true, delivery: .live)),
-        .unsubscribe(.init(streams: [1, 2], all: nil)),
-        .time(.init(clientTime: 1_234.5)),
-        .requestKeyFrame(.init(stream: .max)),
-    ])
+    @Test(
+        "protocol §2: every request decodes to what was encoded",
+        arguments: [
+            ClientRequest.hello(.init(versions: [1, 2], client: .init(name: "t", version: "0"))),
+            .join(.init(room: "demo", displayName: "Ada \"quoted\" \u{1F600}")),
+            .leave,
+            .publish(.init(kind: .audio, codec: "opus", description: StreamDescription(), source: "microphone")),
+            .unpublish(.init(stream: 7)),
+            .subscribe(.init(streams: nil, all: true, delivery: .live)),
+            .unsubscribe(.init(streams: [1, 2], all: nil)),
+            .time(.init(clientTime: 1_234.5)),
+            .requestKeyFrame(.init(stream: .max)),
+        ])
     func roundTrip(request: ClientRequest) throws {
         let decoded = try IncomingRequest(decoding: request.encoded(id: 42))
         #expect(decoded.id == 42)
@@ -36,13 +38,16 @@ struct SignallingTests {
         #expect(throws: SignallingFault.unknownType(id: 3, type: "dance")) { try decode(#"{"type":"dance","id":3}"#) }
     }
 
-    @Test("protocol §6: what is not JSON is told from what is malformed", arguments: [
-        ("", true), ("hello", true), ("{", true), (#"{"type":"join","id":1,"room":"#, true), ("[]", false), ("{}", false), (#"{"type":5,"id":1}"#, false),
-        (#"{"type":"join"}"#, false), (#"{"type":"join","id":-1,"room":"x"}"#, false), (#"{"type":"join","id":1}"#, false),
-        (#"{"type":"join","id":1,"room":7}"#, false), (#"{"type":"publish","id":1,"kind":"smell","codec":"x"}"#, false),
-        (#"{"type":"unpublish","id":1,"stream":4294967296}"#, false), (#"{"type":"unpublish","id":1,"stream":-1}"#, false),
-        (#"{"type":"unpublish","id":1,"stream":1e99}"#, false), (#"{"type":"hello","id":18446744073709551616,"versions":[1]}"#, false),
-    ])
+    @Test(
+        "protocol §6: what is not JSON is told from what is malformed",
+        arguments: [
+            ("", true), ("hello", true), ("{", true), (#"{"type":"join","id":1,"room":"#, true), ("[]", false), ("{}", false),
+            (#"{"type":5,"id":1}"#, false),
+            (#"{"type":"join"}"#, false), (#"{"type":"join","id":-1,"room":"x"}"#, false), (#"{"type":"join","id":1}"#, false),
+            (#"{"type":"join","id":1,"room":7}"#, false), (#"{"type":"publish","id":1,"kind":"smell","codec":"x"}"#, false),
+            (#"{"type":"unpublish","id":1,"stream":4294967296}"#, false), (#"{"type":"unpublish","id":1,"stream":-1}"#, false),
+            (#"{"type":"unpublish","id":1,"stream":1e99}"#, false), (#"{"type":"hello","id":18446744073709551616,"versions":[1]}"#, false),
+        ])
     func faults(text: String, isNotJSON: Bool) {
         do throws(SignallingFault) {
             _ = try decode(text)
@@ -64,24 +69,26 @@ struct SignallingTests {
         #expect(throws: SignallingFault.self) { try decode(text + String(repeating: "{\"a\":", count: 10_000)) }
     }
 
-    @Test("protocol §2: every message of the relay decodes to what was encoded", arguments: [
-        RelayMessage.welcome(
-            id: 1,
-            .init(
-                version: 1, session: "s", identity: .init(name: "urn:x", fingerprint: "00", proof: .certificate),
-                limits: .init(
-                    controlMessageBytesMax: 1, audioFrameBytesMax: 2, videoFrameBytesMax: 3, dataFrameBytesMax: 4, streamsPerParticipantMax: 5,
-                    controlMessagesPerSecondMax: 6), serverTime: 1.5, node: "n")),
-        .ok(id: 2, .init()),
-        .error(id: nil, .helloFirst),
-        .error(id: 9, .init(RoomFault.roomFull(participantsMax: 3))),
-        .participantJoined(.init(participant: 4, identity: nil, displayName: "x")),
-        .participantLeft(participant: 4, reason: .lost),
-        .streamPublished(.init(stream: 1, participant: 4, kind: .video, codec: "vp8", description: nil, source: nil)),
-        .streamEnded(stream: 1),
-        .keyFrameRequested(stream: 1),
-        .goAway(deadlineMilliseconds: 1_000, reason: "drain"),
-    ])
+    @Test(
+        "protocol §2: every message of the relay decodes to what was encoded",
+        arguments: [
+            RelayMessage.welcome(
+                id: 1,
+                .init(
+                    version: 1, session: "s", identity: .init(name: "urn:x", fingerprint: "00", proof: .certificate),
+                    limits: .init(
+                        controlMessageBytesMax: 1, audioFrameBytesMax: 2, videoFrameBytesMax: 3, dataFrameBytesMax: 4, streamsPerParticipantMax: 5,
+                        controlMessagesPerSecondMax: 6), serverTime: 1.5, node: "n")),
+            .ok(id: 2, .init()),
+            .error(id: nil, .helloFirst),
+            .error(id: 9, .init(RoomFault.roomFull(participantsMax: 3))),
+            .participantJoined(.init(participant: 4, identity: nil, displayName: "x")),
+            .participantLeft(participant: 4, reason: .lost),
+            .streamPublished(.init(stream: 1, participant: 4, kind: .video, codec: "vp8", description: nil, source: nil)),
+            .streamEnded(stream: 1),
+            .keyFrameRequested(stream: 1),
+            .goAway(deadlineMilliseconds: 1_000, reason: "drain"),
+        ])
     func relayRoundTrip(message: RelayMessage) throws {
         #expect(try RelayMessage.decode(message.encoded) == message)
     }

@@ -48,7 +48,8 @@ struct ImportTests {
         try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             guard let place = words.firstIndex(of: "import"), place <= 2, words.count > place + 1 else { return nil }
-            guard words[..<place].allSatisfy({ ["package", "public", "internal", "private", "fileprivate", "@_exported", "@testable"].contains($0) }) else {
+            guard words[..<place].allSatisfy({ ["package", "public", "internal", "private", "fileprivate", "@_exported", "@testable"].contains($0) })
+            else {
                 return nil
             }
             return String(words[place + 1].split(separator: ".")[0])
