@@ -62,7 +62,7 @@ struct CALocation {
         if let directory = arguments.string("--ca") {
             guard arguments.string(StateDirectory.option.name) == nil else { throw UsageFault.conflict("either --ca or --state") }
             guard !directory.isEmpty else { throw UsageFault.missingValue("--ca") }
-            self.directory = directory
+            self.directory = StateDirectory.absolute(directory, FileManager.default.currentDirectoryPath)
             state = nil
         } else {
             let state = try StateDirectory.find(arguments)

@@ -49,10 +49,8 @@ enum CheckCommand {
             }
             return try development(configuration, StateDirectory.find(arguments), &report)
         } catch let invalid as ServerConfiguration.Invalid {
-            for fault in invalid.faults {
-                report.add(
-                    .fail, "configuration", fault.description, advice: "Deploy/segue.json5 explains every key; variables override the file.")
-            }
+            for fault in invalid.faults { report.add(.fail, "configuration", fault.description) }
+            report.advise("Deploy/segue.json5 explains every key; variables override the file.")
         } catch let failure as CommandFailure {
             report.add(.fail, "configuration", failure.message)
         }

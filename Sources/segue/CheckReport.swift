@@ -27,6 +27,12 @@ struct CheckReport {
         findings.append(Finding(status: status, subject: subject, message: message, advice: advice))
     }
 
+    /// Adds advice to the last finding.
+    mutating func advise(_ advice: String) {
+        guard let last = findings.indices.last else { return }
+        findings[last].advice = advice
+    }
+
     func show(asJSON: Bool) {
         if asJSON {
             Console.json(Summary(ok: !hasFailed, findings: findings))

@@ -49,7 +49,7 @@ struct StateDirectory: Equatable {
         return StateDirectory(path: absolute(home + "/.local/state/segue", workingDirectory), isNamed: false)
     }
 
-    private static func absolute(_ path: String, _ workingDirectory: String) -> String {
+    static func absolute(_ path: String, _ workingDirectory: String) -> String {
         var path = path.hasPrefix("/") ? path : workingDirectory + "/" + path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         return path
