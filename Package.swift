@@ -84,7 +84,7 @@ let package = Package(
                 "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport", "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
             ]),
-        testTarget("SegueTests", ["segue", "RelayBase"]),
+        testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )
