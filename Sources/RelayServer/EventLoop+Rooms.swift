@@ -47,13 +47,16 @@ extension EventLoop {
             let entry = StreamEntry(stream)
             let news = RelayMessage.streamPublished(entry.info).encoded
             for loop in room.loops { post(.streamAdded(room.number, entry, message: news), to: loop) }
-            post(
-                .published(token: request.address.token, requestID: request.requestID, room.number, .success(stream.id)), to: request.address.loop)
+            published(request.address, request.requestID, room.number, .success(stream.id), via: room.loops.filter { $0 != request.address.loop })
         } catch {
-            post(
-                .published(token: request.address.token, requestID: request.requestID, request.room, .failure(Refusal(error))),
-                to: request.address.loop)
+            published(request.address, request.requestID, request.room, .failure(Refusal(error)), via: [])
         }
+    }
+
+    /// Sends the answer to a `publish` on its way, over the next loop that is to see it.
+    private func published(_ address: MemberAddress, _ requestID: UInt64, _ room: RoomNumber, _ result: Result<UInt32, Refusal>, via: [Int]) {
+        // Mailboxes keep their order: what a loop posts to the publisher's before it passes this on is read before this.
+        post(.published(address, requestID: requestID, room, result, via: Array(via.dropFirst())), to: via.first ?? address.loop)
     }
 
     private func unpublishAtHome(
@@ -81,7 +84,12 @@ extension EventLoop {
     func handleForMembers(_ message: LoopMessage) {
         switch message {
         case .joined(let token, let requestID, let result): joined(token, requestID, result)
-        case .published(let token, let requestID, let room, let result): published(token, requestID, room, result)
+        case .published(let address, let requestID, let room, let result, let via):
+            if address.loop == index {
+                published(address.token, requestID, room, result)
+            } else {
+                published(address, requestID, room, result, via: via)
+            }
         case .unpublished(let token, let requestID, let result): unpublished(token, requestID, result)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
         case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)

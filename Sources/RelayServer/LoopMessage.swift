@@ -14,7 +14,8 @@ enum LoopMessage: Sendable {
 
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)
-    case published(token: UInt64, requestID: UInt64, RoomNumber, Result<UInt32, Refusal>)
+    /// Passes through the loops of `via` first: each has then asked for the stream, if it has subscribers, before the publisher hears that it may send.
+    case published(MemberAddress, requestID: UInt64, RoomNumber, Result<UInt32, Refusal>, via: [Int])
     case unpublished(token: UInt64, requestID: UInt64, Result<UInt32, Refusal>)
 
     // To every loop that has members of the room.
