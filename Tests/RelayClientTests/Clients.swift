@@ -57,6 +57,14 @@ final class Clients {
         return try loop.open(options, context)
     }
 
+    /// Starts a session with other credentials or options than usual.
+    func open(_ credentials: ClientCredentials, _ options: ClientOptions) throws -> ClientSession {
+        var options = options
+        options.tag = records.count
+        records.append(Record())
+        return try loop.open(options, try credentials.context(http: options.http))
+    }
+
     subscript(session: ClientSession) -> Record { records[session.tag] }
 
     /// Turns the loop until `condition` holds. The bound is there to end a test that would hang, not to measure.
