@@ -44,6 +44,11 @@ final class Clients {
         loop = try ClientLoop()
     }
 
+    init(address: SocketAddress) throws {
+        self.address = address
+        loop = try ClientLoop()
+    }
+
     /// Starts a session; its record is at its tag.
     func open(_ route: Route = Route(), as name: String = "alice", _ adjust: (inout ClientOptions) -> Void = { _ in }) throws -> ClientSession {
         let context = try TestState.shared.credentials(name).context(http: route.http, maximumVersion: route.tls)
