@@ -46,8 +46,10 @@ extension EventLoop {
             let (room, stream) = try home.publish(request.room, request.participant, lane: request.lane, description: info)
             let entry = StreamEntry(stream)
             let news = RelayMessage.streamPublished(entry.info).encoded
-            for loop in room.loops { post(.streamAdded(room.number, entry, message: news), to: loop) }
-            published(request.address, request.requestID, room.number, .success(stream.id), via: room.loops.filter { $0 != request.address.loop })
+            // The publisher's loop first: it must know the stream before another loop can ask it for the frames.
+            let others = room.loops.filter { $0 != request.address.loop }
+            for loop in [request.address.loop] + others { post(.streamAdded(room.number, entry, message: news), to: loop) }
+            published(request.address, request.requestID, room.number, .success(stream.id), via: others)
         } catch {
             published(request.address, request.requestID, request.room, .failure(Refusal(error)), via: [])
         }
