@@ -62,7 +62,7 @@ let package = Package(
             name: "segue",
             dependencies: [
                 "RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling", "CLinux",
-                "TLSTransport", "HTTPProtocol", "WebSocketProtocol", "COpenSSL", "CNghttp2", "COpus",
+                "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
             ],
             swiftSettings: strict),
 

@@ -18,9 +18,7 @@ struct Record {
     var frames: [[UInt8]] = []
     var end: ClientEvent?
 
-    var closeCode: UInt16? {
-        if case .closed(let code, _) = end { code.rawValue } else { nil }
-    }
+    var closeCode: UInt16? { end?.closeCode }
 
     func refusal(_ id: UInt64) -> Refusal? {
         refusals.first { $0.id == id }?.refusal
