@@ -81,7 +81,8 @@ let package = Package(
         testTarget(
             "RelayClientTests",
             [
-                "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport", "HTTPProtocol",
+                "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
+                "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
             ]),
         testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),
