@@ -81,6 +81,7 @@ extension RoomFanout {
                 subscribers[subscriber].residueEndsFrame = true
             }
             subscribers[subscriber][lane].prelude.consume(byteCount)
+            budget.give(byteCount)
             if count < byteCount { return false }
         }
         subscribers[subscriber][lane].prelude.releaseIfEmpty()
@@ -175,6 +176,7 @@ extension RoomFanout {
 
     /// Queues the stream's configuration once more, as a further frame: the one that was dropped is accounted already.
     private mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot) {
+        guard budget.take(streams[slot.index].configuration.count) else { return }
         subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
         guard !streams[slot.index].configuration.isEmpty else { return }
         unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].configuration.readable)
