@@ -1,6 +1,6 @@
 // Counts the C library's allocations of the process it is preloaded into (LD_PRELOAD), in a file that another process maps.
 //
-// SEGUE_ALLOCATION_FILE names the file, which must exist and be large enough. Without it nothing is counted. The counting itself does not allocate:
+// ALLOCATION_COUNTER_FILE names the file, which must exist and be large enough. Without it nothing is counted. The counting itself does not allocate:
 // calls go to glibc's own entry points (__libc_malloc and so on), and stacks are read from frame pointers, which Swift's code keeps. A stack that runs
 // through a library without frame pointers ends early or skips its callers; what it shows is still the innermost function that asked.
 
@@ -24,7 +24,7 @@ extern void __libc_free(void *block);
 static struct allocation_counts *counts;
 
 __attribute__((constructor)) static void map_counts(void) {
-    const char *path = getenv("SEGUE_ALLOCATION_FILE");
+    const char *path = getenv("ALLOCATION_COUNTER_FILE");
     if (path == NULL) return;
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     if (descriptor < 0) return;

@@ -20,7 +20,7 @@ final class RelayProcess {
         if counting {
             let file = options.folder + "/allocations"
             try AllocationCounts.prepare(file)
-            environment += ["LD_PRELOAD=\(options.counter)", "SEGUE_ALLOCATION_FILE=\(file)"]
+            environment += ["LD_PRELOAD=\(options.counter)", "ALLOCATION_COUNTER_FILE=\(file)"]
             allocationFile = file
         } else {
             allocationFile = nil
