@@ -6,6 +6,7 @@ struct AllocationBenchmark {
     /// Deliveries that a window has at least.
     private static let deliveriesMin = 100_000
     private static let sitesShown = 12
+    private static let framesShown = 6
 
     private let options: BenchmarkOptions
 
@@ -25,6 +26,12 @@ struct AllocationBenchmark {
             let room = try BenchmarkRoom(shape, sessions)
             try room.warmUp()
             let quiet = try measureQuiet(sessions, counts)
+            if options.traces {
+                counts.startTracing()
+                try sessions.pass(seconds: 3)
+                counts.stopTracing()
+                reports.append(AllocationBenchmark.report(counts, relay, "\(shape), idle for 3 s"))
+            }
             for outstanding in [1, 16] {
                 let (row, allocations) = try measure(room, outstanding, counts, quiet)
                 rows.append(row)
@@ -66,14 +73,27 @@ struct AllocationBenchmark {
 
     /// The same once more, with the call sites noted.
     private func trace(_ room: BenchmarkRoom, _ outstanding: Int, _ counts: AllocationCounts, _ relay: RelayProcess) throws -> String {
-        counts.setTracing(true)
+        counts.startTracing()
         let result = try room.rounds(outstanding: outstanding, seconds: 1, deliveries: AllocationBenchmark.deliveriesMin)
-        counts.setTracing(false)
+        counts.stopTracing()
+        let title = "\(room.shape), W=\(outstanding), \(Text.thousands(Double(result.deliveries))) deliveries"
+        return AllocationBenchmark.report(counts, relay, title)
+    }
+
+    /// Call sites by their innermost functions: what lies further out is the same for most.
+    private static func report(_ counts: AllocationCounts, _ relay: RelayProcess, _ title: String) -> String {
         let symbols = Symbols(of: relay.pid)
-        var text = "\nCall sites, \(room.shape), W=\(outstanding), \(Text.thousands(Double(result.deliveries))) deliveries:"
-        for site in counts.sites.prefix(AllocationBenchmark.sitesShown) {
-            text += "\n  \(site.count) times, \(site.bytes) bytes:"
-            for name in symbols.names(site.frames) { text += "\n      \(name)" }
+        var places: [[String]: (count: UInt64, bytes: UInt64)] = [:]
+        for site in counts.sites {
+            var names: [String] = []
+            for name in symbols.names(site.frames) where names.last != name && names.count < framesShown { names.append(name) }
+            places[names, default: (0, 0)].count += site.count
+            places[names, default: (0, 0)].bytes += site.bytes
+        }
+        var text = "\nCall sites, \(title):"
+        for (names, place) in places.sorted(by: { $0.value.count > $1.value.count }).prefix(sitesShown) {
+            text += "\n  \(place.count) times, \(place.bytes) bytes"
+            for name in names { text += "\n      \(name)" }
         }
         return text
     }

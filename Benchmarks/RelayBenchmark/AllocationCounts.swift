@@ -61,9 +61,14 @@ final class AllocationCounts {
         return unsafe Snapshot(allocations: allocations, frees: words[5], bytes: words[6])
     }
 
-    /// Whether call sites are noted; costs time, so it has a window of its own.
-    func setTracing(_ isTracing: Bool) {
-        unsafe words[7] = isTracing ? 1 : 0
+    /// Notes call sites from now on, and forgets those of before. It costs time, so it has a window of its own.
+    func startTracing() {
+        unsafe (words + Self.fields).update(repeating: 0, count: Self.sitesMax * Self.siteWords)
+        unsafe words[7] = 1
+    }
+
+    func stopTracing() {
+        unsafe words[7] = 0
     }
 
     /// The noted call sites, most frequent first.
@@ -81,84 +86,5 @@ final class AllocationCounts {
             found.append(unsafe Site(count: site[1], bytes: site[2], frames: frames))
         }
         return found.sorted { $0.count > $1.count }
-    }
-}
-
-/// Names for addresses of another process, by its memory map and `llvm-symbolizer` or `addr2line`.
-struct Symbols {
-    private struct Module {
-        let range: Range<UInt64>
-        let fileOffset: UInt64
-        let path: String
-    }
-
-    private let modules: [Module]
-
-    /// - Parameter pid: a process that still runs.
-    init(of pid: Int32) {
-        modules = ProcessFile.text("/proc/\(pid)/maps").split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
-            guard fields.count == 6, fields[1].contains("x") else { return nil }
-            let bounds = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
-            guard bounds.count == 2, let offset = UInt64(fields[2], radix: 16) else { return nil }
-            let path = String(fields[5].drop { $0 == " " })
-            return Module(range: bounds[0]..<bounds[1], fileOffset: offset, path: path)
-        }
-    }
-
-    /// One line per address: function, file and line, inlined callers included, as far as debug information has them.
-    func names(_ addresses: [UInt64]) -> [String] {
-        addresses.flatMap { address -> [String] in
-            guard let module = modules.first(where: { $0.range.contains(address) }), module.path.hasPrefix("/") else { return ["?"] }
-            // The return address is one past the call.
-            let offset = address - 1 - module.range.lowerBound + module.fileOffset
-            return Symbols.look(module.path, offset)
-        }
-    }
-
-    private static func look(_ path: String, _ offset: UInt64) -> [String] {
-        // The first executable segment is mapped at its file offset plus a page-aligned difference; tools want the virtual address, which linkers
-        // keep equal to the file offset plus that difference. Symbolizing by file offset is what `--relative-address` cannot do, so the difference
-        // is read from the program headers.
-        let address = offset + ExecutableSegment.difference(path, offset)
-        let command =
-            "(llvm-symbolizer --obj='\(path)' 0x\(String(address, radix: 16)) || addr2line -f -i -e '\(path)' 0x\(String(address, radix: 16))) 2>/dev/null | (swift demangle --simplified 2>/dev/null || cat)"
-        guard let stream = unsafe popen(command, "r") else { return ["?"] }
-        defer { unsafe pclose(stream) }
-        var lines: [String] = []
-        var buffer = [CChar](repeating: 0, count: 4_096)
-        while let line = unsafe fgets(&buffer, Int32(buffer.count), stream) {
-            let text = unsafe String(cString: line)
-            if !text.allSatisfy(\.isWhitespace) { lines.append(text.filter { $0 != "\n" }) }
-        }
-        return stride(from: 0, to: lines.count - 1, by: 2).map { "\(lines[$0])  \(shortened(lines[$0 + 1]))" }
-    }
-
-    private static func shortened(_ place: String) -> String {
-        place.firstRange(of: "/Sources/").map { "Sources/" + place[$0.upperBound...] } ?? place
-    }
-}
-
-/// Where an ELF file's executable segment lies in the file and in memory.
-enum ExecutableSegment {
-    /// Virtual address minus file offset of the executable segment that holds `offset`.
-    static func difference(_ path: String, _ offset: UInt64) -> UInt64 {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return 0 }
-        defer { close(descriptor) }
-        var head = [UInt8](repeating: 0, count: 4_096)
-        guard unsafe read(descriptor, &head, head.count) == head.count else { return 0 }
-        func number(_ at: Int, _ bytes: Int) -> UInt64 {
-            guard at + bytes <= head.count else { return 0 }
-            return (0..<bytes).reduce(0) { $0 | UInt64(head[at + $1]) << UInt64(8 * $1) }
-        }
-        let table = Int(number(32, 8))
-        for entry in 0..<Int(number(56, 2)) {
-            let at = table + entry * Int(number(54, 2))
-            let isExecutable = number(at, 4) == 1 && number(at + 4, 4) & 1 == 1
-            let start = number(at + 8, 8)
-            if isExecutable, offset >= start, offset < start + number(at + 32, 8) { return number(at + 16, 8) &- start }
-        }
-        return 0
     }
 }

@@ -48,7 +48,9 @@ final class BenchmarkRoom {
         self.sessions = sessions
         listeners = try sessions.open(shape.listeners)
         let talkers = try sessions.open(shape.publishers)
-        for session in listeners + talkers { _ = try sessions.request(session, .join(.init(room: "room-\(shape.publishers)-\(shape.listeners)", displayName: nil))) }
+        for session in listeners + talkers {
+            _ = try sessions.request(session, .join(.init(room: "room-\(shape.publishers)-\(shape.listeners)", displayName: nil)))
+        }
         for session in talkers {
             let answer = try sessions.request(session, .publish(.init(kind: .audio, codec: "opus", description: nil, source: nil)))
             guard let stream = answer.stream else { throw BenchmarkFault("publish was answered without a stream") }

@@ -40,10 +40,12 @@ final class Floor: Sendable {
         let thread = try LoopThread(name: "floor", cpu: core) {
             floor.send(sockets, recordBytes: recordBytes, batch: batch, go: go, until: ends)
         }
-        floor.read(readers, recordBytes: recordBytes, go: signal[1])
+        let outcome = Result { try floor.read(readers, recordBytes: recordBytes, go: signal[1]) }
+        // However reading ended, the sender does not wait for ever.
+        close(signal[1])
         thread.join()
         close(signal[0])
-        close(signal[1])
+        try outcome.get()
         let spent = Double(floor.nanoseconds.load(ordering: .acquiring)) / 1e9
         guard !floor.failed.load(ordering: .acquiring), spent > 0 else { throw BenchmarkFault("the floor could not be measured") }
         return Double(floor.delivered.load(ordering: .acquiring)) / spent
@@ -125,17 +127,20 @@ final class Floor: Sendable {
 
     // MARK: The reader
 
-    private func read(_ sockets: [Int32], recordBytes: Int, go: Int32) {
-        var waits = sockets.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    /// Waits and reads as the benchmark's clients do, since waking the reader is part of what a `send` costs.
+    private func read(_ sockets: [Int32], recordBytes: Int, go: Int32) throws(SystemFault) {
+        var selector = try Selector(calls: .linux)
+        for descriptor in sockets { try selector.add(FileDescriptor(number: descriptor), token: UInt64(descriptor), interest: .read) }
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         var received = 0
         let perRound = recordBytes * sockets.count
         while true {
-            guard unsafe poll(&waits, nfds_t(waits.count), 10_000) > 0 else { return fail(sockets) }
-            for place in waits.indices where waits[place].revents != 0 {
-                let count = unsafe recv(waits[place].fd, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-                if count == 0 { return }
-                received += max(0, count)
+            let count = try selector.wait(timeoutMilliseconds: 10_000)
+            guard count > 0 else { return fail(sockets) }
+            for place in 0..<count {
+                let bytes = unsafe recv(Int32(truncatingIfNeeded: selector.event(at: place).token), &buffer, buffer.count, Int32(MSG_DONTWAIT))
+                if bytes == 0 { return }
+                received += max(0, bytes)
             }
             guard received >= perRound else { continue }
             received -= perRound
