@@ -6,7 +6,7 @@ import TLSTransport
 struct MemoryBenchmark {
     /// Sessions that are there before counting starts, so that what comes once does not count.
     private static let sessionsBefore = 200
-    private static let connections = 20
+    private static let connections = 50
     /// The relay's bound on streams of a connection.
     private static let webSocketsPerConnection = 100
 

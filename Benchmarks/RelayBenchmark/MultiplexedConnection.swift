@@ -14,8 +14,9 @@ final class MultiplexedConnection {
     private let session: HTTP2Session
     private var output = ByteQueue()
     private var opened = 0
-    private var welcomed = 0
+    private var welcomed: Set<HTTP2StreamID> = []
     private var isReady = false
+    private let wanted: Int
     private let deadline = MonotonicClock.now().advanced(byMilliseconds: 30_000)
 
     /// Connects and opens `count` WebSockets, each up to its welcome.
@@ -23,6 +24,7 @@ final class MultiplexedConnection {
         let machine = try TLSMachine(connecting: context, to: options.name, session: nil, output: scratch.output)
         descriptor = try Socket.connect(to: options.address, calls: .linux).descriptor
         secure = SecureConnection(descriptor: descriptor.number, machine: machine, scratch: scratch)
+        wanted = count
         session = HTTP2Session(role: .client, now: MonotonicClock.now())
         try awaitReadiness(Int16(POLLOUT))
         while try secure.handshake() == .inProgress { try awaitReadiness(Int16(POLLIN)) }
@@ -35,7 +37,7 @@ final class MultiplexedConnection {
                     ("sec-websocket-protocol", options.subprotocol),
                 ], endOfStream: false)
         }
-        try turn { welcomed == count }
+        try turn { welcomed.count == count }
     }
 
     deinit {
@@ -74,9 +76,9 @@ final class MultiplexedConnection {
             unsafe WebSocketFrameEncoder.append(.text, hello.span.bytes, maskingKey: WebSocketMaskingKey(0x1234_5678), to: &frame)
             _ = unsafe session.write(stream, frame.readable)
         case .dataAvailable(let stream):
-            // The first message of a session is its welcome, and nothing follows it.
+            // The first message of a session is its welcome.
             session.consume(stream, session.inboundCount(stream))
-            welcomed += 1
+            welcomed.insert(stream)
         case .streamClosed, .goAwayReceived: throw BenchmarkFault("the relay ended a stream")
         case .request, .headerListTooLarge, .endOfStream, .writable, .pingAcknowledged: break
         }
@@ -85,7 +87,9 @@ final class MultiplexedConnection {
     private func awaitReadiness(_ events: Int16) throws(BenchmarkFault) {
         var wait = pollfd(fd: descriptor.number, events: events, revents: 0)
         while unsafe poll(&wait, 1, 500) == 0 {
-            guard MonotonicClock.now() < deadline else { throw BenchmarkFault("the relay does not answer over HTTP/2") }
+            guard MonotonicClock.now() < deadline else {
+                throw BenchmarkFault("the relay does not answer over HTTP/2; WebSockets opened: \(opened), welcomed: \(welcomed.count) of \(wanted)")
+            }
         }
     }
 }
