@@ -66,6 +66,16 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // Measures the relay; started by Benchmarks/run.
+        .executableTarget(
+            name: "RelayBenchmark",
+            dependencies: [
+                "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
+                "COpenSSL",
+            ],
+            path: "Benchmarks/RelayBenchmark",
+            swiftSettings: strict),
+
         // Tests.
         testTarget("RelayBaseTests", ["RelayBase"]),
         testTarget("WebSocketProtocolTests", ["WebSocketProtocol", "RelayBase"]),
