@@ -6,9 +6,11 @@ import json
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.authority import Authority
 from support.relay import Relay
 
 SECONDS_MAX = 60
@@ -163,9 +165,28 @@ def test_s_client_groups(relay: Relay, group: str) -> None:
     assert "Server Temp Key: " + {"X25519": "X25519", "P-256": "ECDH, prime256v1", "P-384": "ECDH, secp384r1"}[group] in output, output[-2000:]
 
 
+@pytest.fixture(scope="module")
+def two_certificates(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPathFactory) -> Relay:
+    """A relay with an ECDSA and an RSA certificate for the same names."""
+    authority = Authority.create(tmp_path_factory.mktemp("authority") / "ca")
+    servers = (authority.issue_server(), authority.issue_rsa_server())
+    config = {
+        "listen": ["127.0.0.1:0"],
+        "tls": {
+            "certificates": [{"chain": str(server.certificate), "key": str(server.key)} for server in servers],
+            "clientAuthorities": [str(authority.certificate)],
+            "clientCertificates": "required",
+        },
+    }
+    return start_relay("two-certificates", config=config, authority=authority.certificate, identity=authority.issue("client"))
+
+
+@pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
 @pytest.mark.parametrize(("algorithms", "kind"), [("ECDSA+SHA256", "ECDSA"), ("rsa_pss_rsae_sha256", "RSA-PSS")])
-def test_s_client_rsa_and_ecdsa_certificates_side_by_side(relay: Relay, algorithms: str, kind: str) -> None:
-    assert f"Peer signature type: {kind}" in s_client(relay, "-tls1_3", "-sigalgs", algorithms)
+def test_s_client_rsa_and_ecdsa_certificates_side_by_side(two_certificates: Relay, algorithms: str, kind: str, version: str) -> None:
+    # The client's own certificate needs ECDSA, whatever the server's is.
+    assert f"Peer signature type: {kind}" in s_client(two_certificates, version, "-sigalgs", algorithms, "-client_sigalgs", "ECDSA+SHA256")
+    two_certificates.assert_healthy()
 
 
 def test_nghttp_gets_the_endpoints(relay: Relay) -> None:

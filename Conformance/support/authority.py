@@ -43,6 +43,8 @@ authorityKeyIdentifier = keyid
 subjectAltName = {names}
 """
 
+SERVER_NAMES = "DNS:localhost,IP:127.0.0.1,IP:::1"
+
 
 def openssl(*arguments: str | Path) -> str:
     result = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
@@ -96,12 +98,13 @@ class Authority:
         names: str | None = None,
         starts: timedelta = timedelta(hours=-1),
         ends: timedelta = timedelta(days=7),
+        key_type: tuple[str, ...] = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
     ) -> Identity:
         """A leaf certificate, valid from now + `starts` to now + `ends`. `names` is a subjectAltName of openssl's syntax."""
         configuration = self._configure(usage, names or f"URI:urn:segue:client:{name}")
         key, request, certificate = (self.directory / f"{name}{suffix}" for suffix in ("-key.pem", ".csr", ".pem"))
         openssl(
-            *("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-subj", f"/CN={name}"),
+            *("req", "-new", "-newkey", *key_type, "-noenc", "-subj", f"/CN={name}"),
             *("-config", configuration, "-keyout", key, "-out", request),
         )
         now = datetime.now(timezone.utc)
@@ -112,7 +115,10 @@ class Authority:
         return Identity(certificate, key)
 
     def issue_server(self) -> Identity:
-        return self.issue("server", usage="serverAuth", names="DNS:localhost,IP:127.0.0.1,IP:::1")
+        return self.issue("server", usage="serverAuth", names=SERVER_NAMES)
+
+    def issue_rsa_server(self) -> Identity:
+        return self.issue("server-rsa", usage="serverAuth", names=SERVER_NAMES, key_type=("rsa:2048",))
 
     def self_signed(self, name: str) -> Identity:
         """A certificate that nobody but itself vouches for."""
