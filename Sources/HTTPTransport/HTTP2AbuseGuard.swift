@@ -1,6 +1,7 @@
 package import RelayBase
 
-/// Counts what a peer does that is legal frame by frame and ruinous in mass. Pure: time is passed in, nothing is sent.
+/// Counts what a peer does that is legal frame by frame and ruinous in mass, and refuses what the HTTP/2 library would let pass although it shows in a
+/// frame's header alone. Pure: time is passed in, nothing is sent.
 package struct HTTP2AbuseGuard {
     package enum Verdict: Hashable, Sendable {
         /// The frame goes on to the HTTP/2 library.
@@ -61,6 +62,8 @@ package struct HTTP2AbuseGuard {
         case HTTP2FrameHeader.FrameType.headers, HTTP2FrameHeader.FrameType.pushPromise, HTTP2FrameHeader.FrameType.continuation:
             try receiveHeaderBlock(header, now: now)
         case HTTP2FrameHeader.FrameType.priority, HTTP2FrameHeader.FrameType.priorityUpdate:
+            // The library does not look at PRIORITY once this end has turned the scheme off.
+            if header.type == HTTP2FrameHeader.FrameType.priority, header.streamID == 0 { throw .priorityOnConnection }
             try Self.spend(&priorities, now, .priorityFlood)
         case HTTP2FrameHeader.FrameType.rstStream:
             try Self.spend(&resets, now, .rapidReset)
@@ -142,9 +145,10 @@ package struct HTTP2AbuseGuard {
             try Self.spend(&settings, now, .settingsFlood)
             return .pass
         }
+        guard header.length == 0 else { throw .malformedSettingsAcknowledgement }
         guard settingsDue > 0 else { throw .unexpectedSettingsAcknowledgement }
-        // A malformed acknowledgement goes on to the library, which knows the right error.
-        guard header.length == 0, header.streamID == 0 else { return .pass }
+        // One on a stream goes on to the library, which knows the right error.
+        guard header.streamID == 0 else { return .pass }
         settingsDue -= 1
         return settingsDue == 0 && swallowsLastSettingsAcknowledgement ? .swallow : .pass
     }

@@ -7,6 +7,12 @@ package enum HTTP2Fault: Error, Hashable, Sendable {
     case connectionError(HTTP2ErrorCode)
     /// A SETTINGS acknowledgement without SETTINGS to acknowledge (RFC 9113 §6.5).
     case unexpectedSettingsAcknowledgement
+    /// A SETTINGS acknowledgement with a payload (RFC 9113 §6.5).
+    case malformedSettingsAcknowledgement
+    /// DATA or HEADERS on a closed stream that the peer itself had ended or reset (RFC 9113 §5.1).
+    case frameAfterStreamEnd
+    /// PRIORITY on stream 0 (RFC 9113 §6.3).
+    case priorityOnConnection
     /// The peer resets streams faster than any honest one: Rapid Reset, CVE-2023-44487.
     case rapidReset
     /// The peer makes this end reset streams by invalid frames: MadeYouReset, CVE-2025-8671.
@@ -42,7 +48,9 @@ package enum HTTP2Fault: Error, Hashable, Sendable {
     package var errorCode: HTTP2ErrorCode {
         switch self {
         case .connectionError(let code), .malformedPriorityUpdate(let code): code
-        case .badPreface, .unexpectedSettingsAcknowledgement: .protocolError
+        case .badPreface, .unexpectedSettingsAcknowledgement, .priorityOnConnection: .protocolError
+        case .malformedSettingsAcknowledgement: .frameSizeError
+        case .frameAfterStreamEnd: .streamClosed
         case .rapidReset, .provokedResets, .continuationFlood, .headerBlockTimeout, .settingsFlood, .pingFlood, .emptyFrameFlood, .priorityFlood,
             .windowUpdateFlood, .unknownFrameFlood, .controlQueueOverflow:
             .enhanceYourCalm
@@ -58,6 +66,9 @@ package enum HTTP2Fault: Error, Hashable, Sendable {
         case .badPreface: "http2_bad_preface"
         case .connectionError: "http2_connection_error"
         case .unexpectedSettingsAcknowledgement: "http2_unexpected_settings_acknowledgement"
+        case .malformedSettingsAcknowledgement: "http2_malformed_settings_acknowledgement"
+        case .frameAfterStreamEnd: "http2_frame_after_stream_end"
+        case .priorityOnConnection: "http2_priority_on_connection"
         case .rapidReset: "http2_rapid_reset"
         case .provokedResets: "http2_provoked_resets"
         case .continuationFlood: "http2_continuation_flood"

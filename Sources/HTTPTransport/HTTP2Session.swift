@@ -20,6 +20,7 @@ package final class HTTP2Session {
     let core: UnsafeMutablePointer<HTTP2Core>
     let session: OpaquePointer
     private var scanner: HTTP2FrameScanner
+    private var endedStreams = HTTP2EndedStreams()
 
     /// Queues this end's SETTINGS (and, for a client, the preface) for the first ``produce(into:upTo:now:)``.
     package init(role: Role, configuration: HTTP2Configuration = HTTP2Configuration(), now: MonotonicInstant) {
@@ -162,6 +163,15 @@ package final class HTTP2Session {
                     // What came before counts first.
                     try settle()
                     throw error
+                }
+                if endedStreams.receive(header) {
+                    // Whether the stream is closed by now shows once what came before has been taken.
+                    try unsafe feed(UnsafeRawBufferPointer(rebasing: bytes[fed..<start]))
+                    fed = start
+                    if unsafe !core.pointee.streams.isOpen(header.streamID) {
+                        try settle()
+                        throw .frameAfterStreamEnd
+                    }
                 }
                 if verdict == .swallow {
                     try unsafe feed(UnsafeRawBufferPointer(rebasing: bytes[fed..<start]))

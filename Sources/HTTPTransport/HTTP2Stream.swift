@@ -91,6 +91,12 @@ struct HTTP2StreamTable: ~Copyable {
         return unsafe entries[index].stream
     }
 
+    /// Whether the stream of a frame's 31-bit identifier is known and not closed.
+    func isOpen(_ id: UInt32) -> Bool {
+        guard let id = Int32(exactly: id), let stream = unsafe find(HTTP2StreamID(id)) else { return false }
+        return unsafe !stream.pointee.isClosed
+    }
+
     mutating func insert(_ stream: UnsafeMutablePointer<HTTP2Stream>) {
         let id = unsafe stream.pointee.id
         unsafe entries.insert(Entry(id: id, stream: stream), at: lowerBound(id))

@@ -47,6 +47,37 @@ import Testing
         }
     }
 
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var name: String
+        var bytes: [UInt8]
+        var fault: HTTP2Fault
+        var testDescription: String { name }
+    }
+
+    static let opened = Raw.headers(1, Raw.post, endStream: false)
+
+    /// What the library alone would let pass.
+    static let refusals = [
+        Refusal(name: "§6.3 PRIORITY on stream 0", bytes: Raw.frame(2, Raw.word(0) + [15]), fault: .priorityOnConnection),
+        Refusal(name: "§6.5 a SETTINGS acknowledgement with a payload", bytes: Raw.frame(4, flags: 1, [0]), fault: .malformedSettingsAcknowledgement),
+        Refusal(name: "§5.1 DATA after one's own RST_STREAM", bytes: opened + Raw.reset(1) + Raw.data(1, [1]), fault: .frameAfterStreamEnd),
+        Refusal(name: "§5.1 empty DATA after one's own RST_STREAM", bytes: opened + Raw.reset(1) + Raw.data(1, []), fault: .frameAfterStreamEnd),
+        Refusal(name: "§5.1 HEADERS after one's own RST_STREAM", bytes: opened + Raw.reset(1) + Raw.headers(1), fault: .frameAfterStreamEnd),
+        Refusal(
+            name: "§5.1 HEADERS after END_STREAM and RST_STREAM", bytes: Raw.headers(1) + Raw.reset(1) + Raw.headers(1), fault: .frameAfterStreamEnd),
+    ]
+
+    @Test("RFC 9113 what shows in a frame's header alone is refused with its code, however it is cut", arguments: refusals)
+    func refusal(_ refusal: Refusal) throws {
+        for pieceMax in [1, 7, 100_000] {
+            var generator = SeededGenerator(seed: UInt64(pieceMax))
+            let server = try openedServer()
+            #expect(throws: refusal.fault) { try server.receive(refusal.bytes, cutBy: &generator, pieceMax: pieceMax) }
+            #expect(server.outputFrames().last?.goAwayCode == refusal.fault.errorCode)
+            #expect(server.isFinished)
+        }
+    }
+
     @Test("§3.4 another protocol's first bytes are a bad preface")
     func badPreface() {
         let server = HTTP2Session(role: .server, now: .zero)

@@ -61,6 +61,8 @@ enum Raw {
         frame(FrameType.rstStream, stream: stream, word(code))
     }
 
+    static func priority(_ stream: UInt32) -> [UInt8] { frame(FrameType.priority, stream: stream, word(0) + [15]) }
+
     static func windowUpdate(_ stream: UInt32, _ increment: UInt32) -> [UInt8] {
         frame(FrameType.windowUpdate, stream: stream, word(increment))
     }
