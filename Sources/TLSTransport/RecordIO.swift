@@ -12,6 +12,8 @@ struct RecordIO {
     let output: UnsafeMutablePointer<ByteQueue>
     /// Application data is being read, so whatever is written meanwhile is a reply that the peer provoked.
     var isReading = false
+    /// A handshake message of the peer's was understood.
+    var hasReceivedMessage = false
     /// What the peer made this end do beside relaying data: key updates received (RFC 8446 §4.6.3), bytes of replies made (answers to key updates,
     /// refusals of renegotiation), and the plaintext bytes that earn an allowance for both.
     var keyUpdates = 0
@@ -99,12 +101,13 @@ private func recordControl(_: OpaquePointer?, _ command: Int32, _: Int, _: Unsaf
     command == BIO_CTRL_FLUSH ? 1 : 0
 }
 
-/// Counts the key updates that the library reads (a message callback). It sees every record's header too, so it must stay this short.
-func countKeyUpdates(
+/// Watches for the peer's handshake messages and counts the key updates among them (a message callback). It sees every record's header too, so it must
+/// stay this short.
+func watchMessages(
     _ isWrite: Int32, _: Int32, _ contentType: Int32, _ bytes: UnsafeRawPointer?, _ count: Int, _: OpaquePointer?, _ io: UnsafeMutableRawPointer?
 ) {
     guard contentType == SSL3_RT_HANDSHAKE, isWrite == 0, count > 0, let bytes = unsafe bytes, let io = unsafe io else { return }
-    if unsafe bytes.load(as: UInt8.self) == UInt8(SSL3_MT_KEY_UPDATE) {
-        unsafe io.assumingMemoryBound(to: RecordIO.self).pointee.keyUpdates += 1
-    }
+    let record = unsafe io.assumingMemoryBound(to: RecordIO.self)
+    unsafe record.pointee.hasReceivedMessage = true
+    if unsafe bytes.load(as: UInt8.self) == UInt8(SSL3_MT_KEY_UPDATE) { unsafe record.pointee.keyUpdates += 1 }
 }

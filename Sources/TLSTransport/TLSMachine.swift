@@ -37,7 +37,6 @@ package final class TLSMachine {
     private let io: UnsafeMutablePointer<RecordIO>
     private var fault: TLSFault?
     private var hasReceivedCloseNotify = false
-    private var hasSeenInput = false
 
     /// The accepting end.
     package convenience init(accepting context: TLSContext, output: TLSOutput) throws(TLSFault) {
@@ -82,7 +81,7 @@ package final class TLSMachine {
         }
         // The connection owns the BIO, for both directions.
         unsafe SSL_set_bio(ssl, bio, bio)
-        unsafe SSL_set_msg_callback(ssl, countKeyUpdates)
+        unsafe SSL_set_msg_callback(ssl, watchMessages)
         unsafe segue_ssl_set_msg_callback_arg(ssl, io)
         unsafe X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl), Int(context.clock.seconds()))
         self.context = context
@@ -104,7 +103,6 @@ extension TLSMachine {
     /// - Parameter input: lent for the call; on return, what was not used (application data may follow the peer's last flight).
     package func handshake(_ input: inout UnsafeRawBufferPointer) throws(TLSFault) -> HandshakeProgress {
         if let fault { throw fault }
-        let isFirstRecord = !hasSeenInput
         let result = unsafe lending(&input) { unsafe SSL_do_handshake(ssl) }
         if result == 1 {
             isHandshakeComplete = true
@@ -114,7 +112,7 @@ extension TLSMachine {
         if error == SSL_ERROR_WANT_READ {
             return .inProgress
         }
-        throw fail(error, isFirstRecord: isFirstRecord)
+        throw fail(error, isFirstRecord: unsafe !io.pointee.hasReceivedMessage)
     }
 
     /// Opens records of the peer into `plaintext`, which must have room for one (16 KiB), so that none is left half read.

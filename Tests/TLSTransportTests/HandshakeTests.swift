@@ -98,6 +98,16 @@ import Testing
         #expect(server.fault == expected)
     }
 
+    @Test("bytes that are no record, after a ClientHello, are broken TLS", arguments: TLSVersion.allCases)
+    func brokenAfterClientHello(version: TLSVersion) throws {
+        let wire = try Wire(Contexts.client("client") { $0.maximumVersion = version }, Contexts.server())
+        wire.server.inbox = wire.client.takeOutput()
+        wire.server.step(.max)
+        wire.server.inbox = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        wire.server.step(.max)
+        #expect(wire.server.fault == .malformedRecord)
+    }
+
     @Test("random bytes are refused, never trapped on, at any stage of the handshake", arguments: 0..<64 as Range<UInt64>)
     func garbage(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
