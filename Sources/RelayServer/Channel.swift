@@ -66,6 +66,10 @@ final class Channel {
         requestBudget = RequestBudget(perSecond: limits.controlMessagesPerSecondMax, now: now)
     }
 
+    /// The peer of the echo path sends and does not read: nothing more is taken from it until it does.
+    var isEchoFull: Bool { purpose == .echo && control.count > Channel.echoBytesMax }
+    private static let echoBytesMax = 1 << 20
+
     var membership: Membership? {
         if case .inRoom(let membership) = state { membership } else { nil }
     }

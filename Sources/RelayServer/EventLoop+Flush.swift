@@ -165,6 +165,7 @@ extension EventLoop {
             guard count > 0 else { break }
             _ = unsafe session.write(stream, UnsafeRawBufferPointer(rebasing: egress[..<count]))
         }
+        if channel.purpose == .echo { data(channel.connection, session, stream) }
         if channel.endsAfterFlush, !hasQueued(channel) {
             channel.endsAfterFlush = false
             session.endStream(stream)

@@ -10,7 +10,7 @@ extension EventLoop {
         do {
             try unsafe session.receive(UnsafeRawBufferPointer(bytes), now: now)
         } catch {
-            connection.closeReason = "http2_\(error.label)"
+            connection.closeReason = error.label
         }
         drainHTTP2(connection, session)
     }
@@ -19,7 +19,7 @@ extension EventLoop {
         do {
             try session.deadlineReached(now: now)
         } catch {
-            connection.closeReason = "http2_\(error.label)"
+            connection.closeReason = error.label
         }
         drainHTTP2(connection, session)
     }
@@ -55,10 +55,14 @@ extension EventLoop {
         }
     }
 
-    private func data(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID) {
+    /// Takes what a stream has received. What the echo path could not give back yet stays where flow control bounds it, until the next flush.
+    func data(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID) {
         let count = session.inboundCount(id)
         guard count > 0 else { return }
-        if let channel = connection.channel(of: id) { unsafe receivedWebSocket(channel, session.inboundInPlace(id)) }
+        if let channel = connection.channel(of: id) {
+            guard !channel.isEchoFull else { return }
+            unsafe receivedWebSocket(channel, session.inboundInPlace(id))
+        }
         // A body that nobody wants is dropped; either way the peer gets its window back only now.
         session.consume(id, min(count, session.inboundCount(id)))
     }
