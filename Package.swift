@@ -50,7 +50,7 @@ let package = Package(
             "RelayServer",
             [
                 "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux",
-                "TLSTransport", "HTTPTransport", "CertificateAuthority",
+                "TLSTransport", "HTTPTransport",
             ]),
         swiftTarget(
             "RelayClient",
@@ -84,7 +84,7 @@ let package = Package(
                 "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport", "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
             ]),
-        testTarget("SegueTests", ["segue", "RelayBase"]),
+        testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )

@@ -1,3 +1,4 @@
+import MediaProtocol
 import RelayBase
 
 /// One stream in one loop's fan-out of its room: who sends it, and what a late joiner is given first.
@@ -27,6 +28,8 @@ package struct StreamState: ~Copyable {
     /// Keeps what a late joiner needs: the configuration, and of video everything from the last key frame on.
     mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, groupBytesMax: Int) {
         if traits.contains(.configuration) {
+            // Frames of the old configuration are of no use with the new one; said again unchanged, it leaves them good.
+            if unsafe !isSameConfiguration(frame) { forgetGroup() }
             configuration.removeAll()
             unsafe MessageFraming.append(frame, to: &configuration)
             return
@@ -44,6 +47,12 @@ package struct StreamState: ~Copyable {
         }
         unsafe MessageFraming.append(frame, to: &groupOfPictures)
         groupFrames += 1
+    }
+
+    private func isSameConfiguration(_ frame: UnsafeRawBufferPointer) -> Bool {
+        let header = MessageFraming.headerByteCount(payload: frame.count) + MediaHeader.byteCount
+        let payload = unsafe frame.dropFirst(MediaHeader.byteCount)
+        return unsafe configuration.count == header + payload.count && configuration.readable.dropFirst(header).elementsEqual(payload)
     }
 
     mutating func forgetGroup() {

@@ -36,6 +36,8 @@ final class Channel {
     /// Framed control messages, reserved lane: never behind media.
     var control = ByteQueue()
     var pendingPublishes = 0
+    /// Frames of a room that was left may still come.
+    var hasPublished = false
     let openedAt: MonotonicInstant
     var lastReceived: MonotonicInstant
     var lastPing: MonotonicInstant

@@ -10,6 +10,12 @@ struct Endpoints {
     static let echoPath = "/echo"
     static let metricsPath = "/metrics"
 
+    /// permessage-deflate is only agreed to when the target says that the client compresses text alone: most libraries, once it is agreed to, compress
+    /// media as well.
+    static func asksForTextCompression(_ query: String?) -> Bool {
+        query?.split(separator: "&").contains("compression=text") == true
+    }
+
     typealias Response = (head: HTTPResponseHead, body: [UInt8])
 
     let shared: Shared

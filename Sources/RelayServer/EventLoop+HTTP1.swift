@@ -111,7 +111,7 @@ extension EventLoop {
     private func refuseHTTP1(_ connection: Connection, _ fault: HTTPFault) {
         let (response, body) = ProblemDocument(fault).response()
         writeHTTP1(connection, response, body, keepsAlive: false)
-        connection.closeReason = "http_\(fault)"
+        connection.closeReason = "http_\(snakeCased("\(fault)"))"
     }
 
     func timedOutHTTP1(_ connection: Connection) {

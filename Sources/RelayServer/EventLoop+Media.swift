@@ -51,7 +51,16 @@ extension EventLoop {
             frame = try unsafe MediaFrame.validate(bytes, limits: limits)
         } catch {
             let code = WebSocketCloseCode(rawValue: error.closeCode)
-            beginClose(channel, code, reason: "media frame refused: \(error.name)", counted: "media_\(error.name)")
+            beginClose(channel, code, reason: "media frame refused: \(error.name)", counted: "\(error.name)")
+            return
+        }
+        guard frame.header.kind != .bundle else {
+            beginClose(channel, .unsupportedData, reason: "bundles go from the relay to its clients only", counted: "media_bundle")
+            return
+        }
+        // What a publisher had under way when it left its room is nobody's any more.
+        guard channel.membership != nil || !channel.hasPublished else {
+            counters.framesAfterEnd &+= 1
             return
         }
         guard let membership = channel.membership,
@@ -86,7 +95,7 @@ extension EventLoop {
     private func forward(_ room: LocalRoom, _ slot: StreamSlot, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits) {
         switch unsafe room.fanout.append(bytes, slot: slot, traits: traits, now: now) {
         case .queued: markDirty(room)
-        case .nobody: counters.framesWithoutSubscribers &+= 1
+        case .nobody: if room.routes[slot.index].remote.isEmpty { counters.framesWithoutSubscribers &+= 1 }
         case .refused: break
         }
         for place in 0..<room.routes[slot.index].remote.count {

@@ -190,6 +190,7 @@ extension EventLoop {
             }
             // Frames of ended streams may still be under way; a few of them are remembered.
             if membership.published.count >= 2 * limits.streamsPerParticipantMax { membership.published.removeAll { $0.hasEnded } }
+            channel.hasPublished = true
             membership.published.append(PublishedStream(id: id, slot: slot, lane: membership.room.fanout.streams[slot.index].lane))
             var answer = RelayMessage.Answer()
             answer.stream = id

@@ -108,7 +108,9 @@ extension EventLoop {
         case .awaitingHello: throw .helloFirst
         case .inRoom: throw .alreadyInRoom
         }
-        guard let name = RoomName(join.room, bytesMax: limits.roomNameBytesMax) else { throw .badRoomName }
+        guard let name = RoomName(join.room, bytesMax: limits.roomNameBytesMax) else {
+            throw .badRoomName(bytesMax: limits.roomNameBytesMax)
+        }
         if let displayName = join.displayName, displayName.utf8.count > EventLoop.displayNameBytesMax { throw .badValue("displayName") }
         guard !shared.readiness.isDraining else { throw .draining }
         channel.state = .joining
@@ -141,7 +143,7 @@ extension EventLoop {
         guard codec else { throw .badValue("codec") }
         if let source = publish.source, source.utf8.count > EventLoop.sourceBytesMax { throw .badValue("source") }
         if publish.codec.utf8.count > MediaCodec.codecStringBytesMax { throw .badValue("codec") }
-        if let description = publish.description { try EventLoop.check(description) }
+        if let member = publish.description?.memberOutOfRange { throw .badValue("description.\(member)") }
         guard channel.pendingPublishes < limits.streamsPerParticipantMax else { throw .pending }
         channel.pendingPublishes += 1
         post(
@@ -159,18 +161,6 @@ extension EventLoop {
         case .audio: kind == .audio
         case .video: kind == .video
         }
-    }
-
-    private static func check(_ description: Signalling.StreamDescription) throws(Refusal) {
-        if let rate = description.sampleRate, !(rate.isFinite && rate >= 1_000 && rate <= 768_000) { throw .badValue("description.sampleRate") }
-        if let channels = description.channels, !(1...64).contains(channels) { throw .badValue("description.channels") }
-        if let frame = description.frameMilliseconds, !(frame.isFinite && frame > 0 && frame <= 1_000) {
-            throw .badValue("description.frameMilliseconds")
-        }
-        if let width = description.width, !(1...16_384).contains(width) { throw .badValue("description.width") }
-        if let height = description.height, !(1...16_384).contains(height) { throw .badValue("description.height") }
-        if let rate = description.frameRate, !(rate.isFinite && rate > 0 && rate <= 1_000) { throw .badValue("description.frameRate") }
-        if let timescale = description.timescale, !(1...1_000_000_000).contains(timescale) { throw .badValue("description.timescale") }
     }
 
     private func subscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Subscribe) throws(Refusal) {
@@ -228,6 +218,7 @@ extension EventLoop {
         guard let slot = membership.room.fanout.slot(of: stream),
             membership.room.fanout.subscribed(Int(membership.subscriber.index)).contains(slot)
         else { throw Refusal(RoomFault.unknownStream) }
+        guard membership.room.fanout.streams[slot.index].lane == .video else { throw .badValue("stream") }
         membership.room.fanout.wantKeyFrame(slot)
         markDirty(membership.room)
         send(channel, .ok(id: id, .init()))

@@ -33,7 +33,8 @@ extension EventLoop {
         let answer: WebSocketHandshake.Response
         do {
             let supported = isEcho ? EventLoop.echoSubprotocol : EventLoop.subprotocol
-            answer = try WebSocketHandshake.answer(asked, over: transport, supported: [supported], deflate: PerMessageDeflate.Policy())
+            let deflate = isEcho || Endpoints.asksForTextCompression(request.query) ? PerMessageDeflate.Policy() : nil
+            answer = try WebSocketHandshake.answer(asked, over: transport, supported: [supported], deflate: deflate)
         } catch {
             return .refuse(.badRequest, detail: "The WebSocket handshake is malformed: \(error).")
         }
@@ -157,7 +158,7 @@ extension EventLoop {
 
     /// The peer broke a rule of the WebSocket protocol.
     func fail(_ channel: Channel, _ fault: WebSocketFault) {
-        channel.closeReason = channel.closeReason ?? "\(fault.closeCode.rawValue)_\(fault.rawValue)"
+        channel.closeReason = channel.closeReason ?? "\(fault.closeCode.rawValue)_\(snakeCased(fault.rawValue))"
         finishMedia(channel, reason: .left)
         channel.inbound.finish()
         if case .sendThenEnd(let code) = channel.closing.fail(fault, now: now) {
@@ -213,7 +214,6 @@ extension EventLoop {
     func boundControl(_ channel: Channel) {
         guard channel.purpose == .session || channel.control.count > shared.configuration.echoMessageBytesMax * 4 else { return }
         guard channel.control.count > limits.controlQueueBytesMax else { return }
-        channel.control.removeAll()
         beginClose(channel, .tryAgainLater, reason: "control messages not read", counted: "control_queue")
     }
 

@@ -53,7 +53,7 @@ struct PrometheusText {
         single("segue_streams", "gauge", "Published streams.", Double(sum.streams))
         single("segue_frames_received_total", "counter", "Media frames accepted from publishers.", Double(sum.framesIn))
         single("segue_frame_bytes_received_total", "counter", "Bytes of those frames, headers included.", Double(sum.bytesIn))
-        single("segue_frames_unwatched_total", "counter", "Frames that nobody on the publisher's loop wanted.", Double(sum.framesWithoutSubscribers))
+        single("segue_frames_unwatched_total", "counter", "Frames that nobody wanted.", Double(sum.framesWithoutSubscribers))
         single("segue_frames_after_end_total", "counter", "Frames of streams that had ended.", Double(sum.framesAfterEnd))
         single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
         let ends: [String: UInt64] = [

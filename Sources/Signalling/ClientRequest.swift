@@ -144,6 +144,18 @@ package struct StreamDescription: Codable, Sendable, Equatable {
     package var timescale: Int?
 
     package init() {}
+
+    /// The first member whose value no stream can have; `nil` when all that are given are possible.
+    package var memberOutOfRange: String? {
+        if let sampleRate, !(sampleRate >= 4_000 && sampleRate <= 192_000) { return "sampleRate" }
+        if let channels, !(1...8).contains(channels) { return "channels" }
+        if let frameMilliseconds, !(frameMilliseconds > 0 && frameMilliseconds <= 1_000) { return "frameMilliseconds" }
+        if let width, !(1...16_384).contains(width) { return "width" }
+        if let height, !(1...16_384).contains(height) { return "height" }
+        if let frameRate, !(frameRate > 0 && frameRate <= 1_000) { return "frameRate" }
+        if let timescale, ![48_000, 90_000, 1_000_000].contains(timescale) { return "timescale" }
+        return nil
+    }
 }
 
 /// A request as it came: its `id`, and what it asks.

@@ -43,10 +43,10 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static let helloFirst = Refusal(code: "hello_first", message: "Say hello first.", retry: false)
     package static let helloTwice = Refusal(code: "hello_twice", message: "The session said hello already.", retry: false)
     package static let alreadyInRoom = Refusal(code: "already_in_room", message: "The session is in a room; leave it first.", retry: false)
-    package static let badRoomName = Refusal(
-        code: "room_name", message: "A room's name is 1 to 128 of the characters A-Z a-z 0-9 - . _ ~ : @.", retry: false)
+    package static func badRoomName(bytesMax: Int) -> Refusal {
+        Refusal(code: "room_name", message: "A room's name is 1 to \(bytesMax) of the characters A-Z a-z 0-9 - . _ ~ : @.", retry: false)
+    }
     package static let draining = Refusal(code: "draining", message: "The relay is going away; connect again.", retry: true)
-    package static let busy = Refusal(code: "busy", message: "The relay has too much to do; try again.", retry: true)
     package static let pending = Refusal(code: "pending", message: "An earlier request of that kind has not been answered yet.", retry: true)
     package static func badValue(_ member: String) -> Refusal {
         Refusal(code: "bad_value", message: "The member '\(member)' is out of range.", retry: false)
@@ -54,5 +54,4 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static func unknownCodec(_ codec: String) -> Refusal {
         Refusal(code: "unknown_codec", message: "The codec '\(codec.prefix(64))' is not one that the relay carries.", retry: false)
     }
-    package static let notAllowed = Refusal(code: "not_allowed", message: "This identity may not do that.", retry: false)
 }

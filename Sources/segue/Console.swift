@@ -18,6 +18,11 @@ enum Console {
         put(line + "\n", STDERR_FILENO)
     }
 
+    /// Without the end of a line: a question.
+    static func errorText(_ text: String) {
+        put(text, STDERR_FILENO)
+    }
+
     /// One JSON object on one line.
     static func json(_ value: some Encodable) {
         let encoder = JSONEncoder()

@@ -49,7 +49,7 @@ struct StateDirectory: Equatable {
         return StateDirectory(path: absolute(home + "/.local/state/segue", workingDirectory), isNamed: false)
     }
 
-    private static func absolute(_ path: String, _ workingDirectory: String) -> String {
+    static func absolute(_ path: String, _ workingDirectory: String) -> String {
         var path = path.hasPrefix("/") ? path : workingDirectory + "/" + path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         return path
@@ -80,7 +80,7 @@ extension StateDirectory {
     /// Links the newest certificate of a client's label, which stays so over renewals.
     func linkClient(_ issued: IssuedCertificate) throws(CommandFailure) {
         let folder = path + "/clients"
-        if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw StateDirectory.fault("mkdir", folder) }
+        if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw .system("mkdir", folder) }
         try link(clientCertificate(issued.entry.label), to: relative(issued.livePaths.certificate))
         if let key = issued.livePaths.key { try link(clientKey(issued.entry.label), to: relative(key)) }
     }
@@ -101,12 +101,7 @@ extension StateDirectory {
         }
         let temporary = "\(place).\(getpid()).new"
         unsafe unlink(temporary)
-        guard unsafe symlink(target, temporary) == 0 else { throw StateDirectory.fault("symlink", temporary) }
-        guard unsafe rename(temporary, place) == 0 else { throw StateDirectory.fault("rename", place) }
-    }
-
-    private static func fault(_ operation: String, _ path: String) -> CommandFailure {
-        let text = unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "errno \(errno)"
-        return CommandFailure(code: .failure, message: "\(operation) \(path): \(text)")
+        guard unsafe symlink(target, temporary) == 0 else { throw .system("symlink", temporary) }
+        guard unsafe rename(temporary, place) == 0 else { throw .system("rename", place) }
     }
 }

@@ -58,4 +58,25 @@ struct RelayingTests {
         }
         #expect(clients[publisher].frames.isEmpty)
     }
+
+    @Test("frames sent just before unpublish arrive, also on other loops", arguments: [1, 4])
+    func lastFrames(loops: Int) throws {
+        let relay = try Relay(loops: loops)
+        let clients = try Clients(relay)
+        let publisher = try clients.join("last")
+        let listeners = try (0..<12).map { _ in try clients.join("last") }
+        for listener in listeners { try clients.subscribeAll(listener) }
+        for round in 0..<20 {
+            let stream = try clients.publish(publisher, .audio, "opus")
+            try clients.send(publisher, MediaHeader(kind: .configuration, stream: StreamID(stream), sequence: 0, timestamp: 0), [])
+            // The first frame's arrival shows that every loop has asked for the stream.
+            try clients.send(publisher, MediaHeader(kind: .audio, stream: StreamID(stream), sequence: 0, timestamp: 0), [0])
+            try clients.wait("the first frames") { listeners.allSatisfy { clients[$0].frames.count >= round * 12 + 2 } }
+            for sequence in 1...10 as ClosedRange<UInt32> {
+                try clients.send(publisher, MediaHeader(kind: .audio, stream: StreamID(stream), sequence: sequence, timestamp: 0), [UInt8(sequence)])
+            }
+            _ = try clients.answer(publisher, .unpublish(.init(stream: stream)))
+            try clients.wait("the last frames of round \(round)") { listeners.allSatisfy { clients[$0].frames.count >= round * 12 + 12 } }
+        }
+    }
 }

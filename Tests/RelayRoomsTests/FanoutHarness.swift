@@ -8,12 +8,15 @@ struct TestFrame: Equatable {
     var number: UInt32
     var byteCount: Int
     var traits: FrameTraits
+    /// Instead of the running number, for payloads that are compared.
+    var payload: [UInt8]?
 
     var bytes: [UInt8] {
         var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: max(byteCount, 16))
         for (offset, value) in [(4, stream), (8, number)] {
             for shift in 0..<4 { bytes[offset + shift] = UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * shift)) }
         }
+        if let payload { bytes.replaceSubrange(16..., with: payload) }
         return bytes
     }
 }
@@ -39,7 +42,8 @@ final class Received {
             let frame = Array(bytes[header..<(header + length)])
             let word = { (at: Int) in frame[at..<(at + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
             let number = word(8)
-            guard frame.count >= 16, frame[16...].allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) }) else { return false }
+            // A payload of one byte is a test's own.
+            guard frame.count >= 16, frame.count == 17 || frame[16...].allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) }) else { return false }
             frames.append((word(4), number, frame.count))
             bytes.removeFirst(header + length)
         }
@@ -70,8 +74,8 @@ final class Harness {
     }
 
     @discardableResult
-    func publish(_ slot: StreamSlot, bytes byteCount: Int = 176, _ traits: FrameTraits = []) -> RoomFanout.Appended {
-        let frame = TestFrame(stream: fanout.streams[slot.index].id, number: nextNumber, byteCount: byteCount, traits: traits)
+    func publish(_ slot: StreamSlot, bytes byteCount: Int = 176, payload: [UInt8]? = nil, _ traits: FrameTraits = []) -> RoomFanout.Appended {
+        let frame = TestFrame(stream: fanout.streams[slot.index].id, number: nextNumber, byteCount: byteCount, traits: traits, payload: payload)
         if traits.contains(.configuration) { configurations.insert(nextNumber) }
         nextNumber += 1
         return unsafe frame.bytes.withUnsafeBytes { unsafe fanout.append($0, slot: slot, traits: traits, now: now) }

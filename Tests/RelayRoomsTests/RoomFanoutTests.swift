@@ -99,6 +99,20 @@ struct RoomFanoutTests {
         #expect(h.imbalance(subscriber) == 0)
     }
 
+    @Test("protocol document §5.1: another configuration forgets the group of pictures, the same one keeps it", arguments: [true, false])
+    func configurationChange(isSame: Bool) {
+        let h = Harness()
+        let slot = h.stream(1, .video)
+        h.publish(slot, payload: [1], .configuration)
+        h.publish(slot, .key)
+        h.publish(slot, payload: [isSame ? 1 : 2], .configuration)
+        h.publish(slot)
+        let subscriber = h.subscriber()
+        #expect(h.subscribe(subscriber, slot) == isSame)
+        h.publish(slot, .key)
+        #expect(h.drain(subscriber) == (isSame ? [3, 2, 4, 5] : [3, 5]))
+    }
+
     @Test("protocol §4: without a cached key frame a joiner waits for one, and the publisher is asked at most every 500 ms")
     func governedKeyFrameRequest() {
         let h = Harness()
