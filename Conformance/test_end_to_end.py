@@ -168,6 +168,43 @@ def test_fifty_listeners_get_every_byte(relays: Callable[[int], Relay], media: M
     relay.assert_healthy()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(SECONDS_MAX + 60)
+def test_every_loop_gets_the_streams_of_every_other(relays: Callable[[int], Relay], tmp_path: Path) -> None:
+    """40 short streams at once in rounds of 8, each with listeners on all loops: the news of a stream and the wish for it cross between three loops,
+    in whatever order, and nobody is left without frames."""
+    relay = relays(4)
+    tone = tmp_path / "tone.opus"
+    run("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=duration=0.3", "-c:a", "libopus", tone)
+    packets = packet_hashes(tone)
+    rooms = [f"crossing-{number}" for number in range(8)]
+    with (tmp_path / "listen.log").open("wb") as log:
+        listens = [
+            subprocess.Popen(
+                client_command(relay, "listen", "--room", room, "--clients", "4", "--save", tmp_path / room), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+            for room in rooms
+        ]
+        try:
+            wait_for_participants(relay, 4 * len(rooms), listens[0], tmp_path / "listen.log")
+            for _ in range(5):
+                publishes = [
+                    subprocess.Popen(client_command(relay, "publish", "--room", room, tone), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                    for room in rooms
+                ]
+                assert [publish.wait(SECONDS_MAX) for publish in publishes] == [0] * len(rooms)
+            wait_until_quiet(tmp_path)
+        finally:
+            for listen in listens:
+                listen.send_signal(signal.SIGINT)
+            statuses = [listen.wait(20) for listen in listens]
+    assert statuses == [0] * len(rooms), (tmp_path / "listen.log").read_text(errors="replace")[-2000:]
+    logs = [log for room in rooms for log in saved_logs(tmp_path / room)]
+    assert len(logs) == 5 * 4 * len(rooms)
+    short = [str(log.path) for log in logs if [hashlib.sha256(frame.payload).hexdigest() for frame in log.media] != packets]
+    assert not short, f"{len(short)} of {len(logs)} saved streams are not whole: {short[:5]}"
+
+
 def test_listener_that_comes_late_starts_at_a_key_frame(relays: Callable[[int], Relay], media: Media, tmp_path: Path) -> None:
     """The cached group of pictures: configuration, then a key frame, then what follows without a gap."""
     relay = relays(1)

@@ -6,7 +6,7 @@ import threading
 import time
 
 from .h2_websocket import H2Client
-from .raw_websocket import TEXT, RawWebSocket, frame
+from .raw_websocket import PING, PONG, TEXT, RawWebSocket, frame
 from .relay import Relay
 
 
@@ -29,7 +29,7 @@ class Bystander:
                 while not self._stop.is_set():
                     text = f"echo {self.echoes}"
                     first.send(frame(TEXT, text.encode()))
-                    assert first.receive() == (TEXT, text.encode(), True)
+                    assert self._next(first) == (TEXT, text.encode(), True)
                     second.send_text(text)
                     assert second.receive() == text
                     self.echoes += 1
@@ -38,6 +38,13 @@ class Bystander:
             self.fault = fault
         finally:
             self._ready.set()
+
+    @staticmethod
+    def _next(client: RawWebSocket) -> tuple[int, bytes, bool] | None:
+        """The next frame that is no ping; pings, which a relay sends every 15 s, are answered."""
+        while (received := client.receive()) is not None and received[0] == PING:
+            client.send(frame(PONG, received[1]))
+        return received
 
     def __enter__(self) -> Bystander:
         self._thread.start()

@@ -14,7 +14,7 @@ enum LoopMessage: Sendable {
 
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)
-    case published(token: UInt64, requestID: UInt64, RoomNumber, Result<UInt32, Refusal>)
+    case published(token: UInt64, requestID: UInt64, RoomNumber, Result<Published, Refusal>)
     case unpublished(token: UInt64, requestID: UInt64, Result<UInt32, Refusal>)
 
     // To every loop that has members of the room.
@@ -25,6 +25,9 @@ enum LoopMessage: Sendable {
     // From a loop with subscribers to the loop of the publisher.
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32)
+
+    // From a loop with members to the loop of the publisher.
+    case streamKnown(RoomNumber, stream: UInt32)
 
     // From the supervisor.
     case reload(TLSContext)
@@ -61,6 +64,12 @@ struct Joined: Sendable {
     let participant: ParticipantID
     let participants: [RelayMessage.Participant]
     let streams: [StreamEntry]
+}
+
+/// A new stream, which opens once so many other loops know it.
+struct Published: Sendable {
+    let stream: UInt32
+    let otherLoops: Int
 }
 
 /// A stream as every loop with members knows it.
