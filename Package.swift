@@ -62,7 +62,7 @@ let package = Package(
             name: "segue",
             dependencies: [
                 "RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling", "CLinux",
-                "TLSTransport", "HTTPProtocol", "WebSocketProtocol", "COpenSSL", "CNghttp2", "COpus",
+                "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
             ],
             swiftSettings: strict),
 
@@ -81,7 +81,8 @@ let package = Package(
         testTarget(
             "RelayClientTests",
             [
-                "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport", "HTTPProtocol",
+                "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
+                "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
             ]),
         testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),

@@ -21,6 +21,11 @@ package enum ClientEvent: Sendable {
     /// The session ended otherwise; its last event.
     case failed(ClientFault)
 
+    /// The code of ``closed(_:reason:)`` as a number, for those who do not know WebSockets; `nil` for any other event.
+    package var closeCode: UInt16? {
+        if case .closed(let code, _) = self { code.rawValue } else { nil }
+    }
+
     /// Whether no event follows for the session.
     package var isLast: Bool {
         switch self {

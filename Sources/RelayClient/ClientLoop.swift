@@ -99,6 +99,11 @@ package final class ClientLoop {
         try selector.add(descriptor, token: Self.externalToken, interest: .read)
     }
 
+    /// Cuts a session off at once, without a close frame and without a further event.
+    package func abandon(_ session: ClientSession) {
+        drop(session)
+    }
+
     // MARK: Turning
 
     /// Sends what is queued and waits until something happens or `deadline` comes. Events not pulled yet make it return at once.

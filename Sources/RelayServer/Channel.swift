@@ -135,8 +135,6 @@ final class LocalRoom {
     var members: [(participant: ParticipantID, channel: Handle)] = []
     /// By slot index: where the stream comes from and where else it goes.
     var routes: [StreamRoute] = []
-    /// What other loops asked for before this one heard of the stream: the news of it and the wish for it come from different loops, in either order.
-    var earlyInterests: [(stream: UInt32, interest: RemoteInterest)] = []
     var isDirty = false
 
     init(number: RoomNumber, limits: Limits) {

@@ -173,11 +173,7 @@ extension EventLoop {
 
     /// Another loop wants a stream of a publisher here, or lets go of it.
     func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ isWanted: Bool) {
-        guard let room = room(number) else { return }
-        guard let slot = room.fanout.slot(of: stream) else {
-            keepInterest(room, stream, interest, isWanted)
-            return
-        }
+        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
         room.routes[slot.index].remote.removeAll { $0.loop == interest.loop }
         guard isWanted else { return }
         room.routes[slot.index].remote.append(interest)
@@ -192,24 +188,6 @@ extension EventLoop {
             room.fanout.wantKeyFrame(slot)
             markDirty(room)
         }
-    }
-
-    /// A stream that is not known is one to come, or one that has ended: the latter are what the bound drops.
-    private func keepInterest(_ room: LocalRoom, _ stream: UInt32, _ interest: RemoteInterest, _ isWanted: Bool) {
-        room.earlyInterests.removeAll { $0.stream == stream && $0.interest.loop == interest.loop }
-        guard isWanted else { return }
-        if room.earlyInterests.count >= EventLoop.earlyInterestsMax { room.earlyInterests.removeFirst() }
-        room.earlyInterests.append((stream, interest))
-    }
-
-    private static let earlyInterestsMax = 256
-
-    /// The stream is known now: whoever asked early gets it.
-    func takeEarlyInterests(_ room: LocalRoom, _ stream: UInt32) {
-        guard !room.earlyInterests.isEmpty else { return }
-        let early = room.earlyInterests.filter { $0.stream == stream }
-        room.earlyInterests.removeAll { $0.stream == stream }
-        for (_, interest) in early { setInterest(room.number, stream, interest, true) }
     }
 
     func wantKeyFrame(_ number: RoomNumber, _ stream: UInt32) {

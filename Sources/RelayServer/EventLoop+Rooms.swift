@@ -46,15 +46,19 @@ extension EventLoop {
             let (room, stream) = try home.publish(request.room, request.participant, lane: request.lane, description: info)
             let entry = StreamEntry(stream)
             let news = RelayMessage.streamPublished(entry.info).encoded
-            for loop in room.loops { post(.streamAdded(room.number, entry, message: news), to: loop) }
-            let published = Published(stream: stream.id, otherLoops: room.loops.count { $0 != request.address.loop })
-            post(
-                .published(token: request.address.token, requestID: request.requestID, room.number, .success(published)), to: request.address.loop)
+            // The publisher's loop first: it must know the stream before another loop can ask it for the frames.
+            let others = room.loops.filter { $0 != request.address.loop }
+            for loop in [request.address.loop] + others { post(.streamAdded(room.number, entry, message: news), to: loop) }
+            published(request.address, request.requestID, room.number, .success(stream.id), via: others)
         } catch {
-            post(
-                .published(token: request.address.token, requestID: request.requestID, request.room, .failure(Refusal(error))),
-                to: request.address.loop)
+            published(request.address, request.requestID, request.room, .failure(Refusal(error)), via: [])
         }
+    }
+
+    /// Sends the answer to a `publish` on its way, over the next loop that is to see it.
+    private func published(_ address: MemberAddress, _ requestID: UInt64, _ room: RoomNumber, _ result: Result<UInt32, Refusal>, via: [Int]) {
+        // Mailboxes keep their order: what a loop posts to the publisher's before it passes this on is read before this.
+        post(.published(address, requestID: requestID, room, result, via: Array(via.dropFirst())), to: via.first ?? address.loop)
     }
 
     private func unpublishAtHome(
@@ -82,8 +86,12 @@ extension EventLoop {
     func handleForMembers(_ message: LoopMessage) {
         switch message {
         case .joined(let token, let requestID, let result): joined(token, requestID, result)
-        case .published(let token, let requestID, let room, let result): published(token, requestID, room, result)
-        case .streamKnown(let room, let stream): streamKnown(room, stream)
+        case .published(let address, let requestID, let room, let result, let via):
+            if address.loop == index {
+                published(address.token, requestID, room, result)
+            } else {
+                published(address, requestID, room, result, via: via)
+            }
         case .unpublished(let token, let requestID, let result): unpublished(token, requestID, result)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
         case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)
@@ -157,10 +165,7 @@ extension EventLoop {
     }
 
     private func streamAdded(_ number: RoomNumber, _ entry: StreamEntry, _ message: [UInt8]) {
-        // Said last and in any case: what this loop wants of the stream is asked for by then.
-        defer { if entry.address.loop != index { post(.streamKnown(number, stream: entry.info.stream), to: entry.address.loop) } }
         guard let room = room(number), let slot = addStream(room, entry) else { return }
-        takeEarlyInterests(room, entry.info.stream)
         tell(number, message, except: entry.publisher)
         for (participant, handle) in room.members where participant != entry.publisher {
             guard let membership = channels[handle]?.membership, membership.subscribesToAll else { continue }
@@ -180,6 +185,26 @@ extension EventLoop {
                 let place = membership.published.firstIndex(where: { $0.id == stream })
             else { continue }
             membership.published[place].hasEnded = true
+        }
+    }
+
+    private func published(_ token: UInt64, _ requestID: UInt64, _ number: RoomNumber, _ result: Result<UInt32, Refusal>) {
+        guard let channel = channels[Handle(packed: token)] else { return }
+        channel.pendingPublishes -= 1
+        switch result {
+        case .failure(let refusal): refuse(channel, requestID, refusal)
+        case .success(let id):
+            guard let membership = channel.membership, membership.room.number == number, let slot = membership.room.fanout.slot(of: id) else {
+                refuse(channel, requestID, Refusal(RoomFault.notAMember))
+                return
+            }
+            // Frames of ended streams may still be under way; a few of them are remembered.
+            if membership.published.count >= 2 * limits.streamsPerParticipantMax { membership.published.removeAll { $0.hasEnded } }
+            channel.hasPublished = true
+            membership.published.append(PublishedStream(id: id, slot: slot, lane: membership.room.fanout.streams[slot.index].lane))
+            var answer = RelayMessage.Answer()
+            answer.stream = id
+            send(channel, .ok(id: requestID, answer))
         }
     }
 

@@ -37,8 +37,6 @@ final class EventLoop {
     var rooms: Slab<LocalRoom>
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
-    /// Streams of publishers here that are not known everywhere yet.
-    var openings: [OpeningKey: Opening] = [:]
     var counters = LoopCounters()
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
@@ -220,7 +218,7 @@ final class EventLoop {
     private func handle(_ message: LoopMessage) {
         switch message {
         case .join, .leave, .publish, .unpublish: handleAtHome(message)
-        case .joined, .published, .unpublished, .roomEvent, .streamAdded, .streamEnded, .streamKnown: handleForMembers(message)
+        case .joined, .published, .unpublished, .roomEvent, .streamAdded, .streamEnded: handleForMembers(message)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .reload(let context): reload(context)

@@ -14,7 +14,8 @@ enum LoopMessage: Sendable {
 
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)
-    case published(token: UInt64, requestID: UInt64, RoomNumber, Result<Published, Refusal>)
+    /// Passes through the loops of `via` first: each has then asked for the stream, if it has subscribers, before the publisher hears that it may send.
+    case published(MemberAddress, requestID: UInt64, RoomNumber, Result<UInt32, Refusal>, via: [Int])
     case unpublished(token: UInt64, requestID: UInt64, Result<UInt32, Refusal>)
 
     // To every loop that has members of the room.
@@ -25,9 +26,6 @@ enum LoopMessage: Sendable {
     // From a loop with subscribers to the loop of the publisher.
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32)
-
-    // From a loop with members to the loop of the publisher.
-    case streamKnown(RoomNumber, stream: UInt32)
 
     // From the supervisor.
     case reload(TLSContext)
@@ -64,12 +62,6 @@ struct Joined: Sendable {
     let participant: ParticipantID
     let participants: [RelayMessage.Participant]
     let streams: [StreamEntry]
-}
-
-/// A new stream, which opens once so many other loops know it.
-struct Published: Sendable {
-    let stream: UInt32
-    let otherLoops: Int
 }
 
 /// A stream as every loop with members knows it.

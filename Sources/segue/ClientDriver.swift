@@ -3,7 +3,6 @@ import Reactor
 import RelayBase
 import RelayClient
 import Signalling
-import WebSocketProtocol
 
 /// Runs sessions for a command: turns the loop, hears Ctrl-C, waits for answers.
 final class ClientDriver {
@@ -72,7 +71,7 @@ final class ClientConversation {
     private func failure(_ event: ClientEvent) -> CommandFailure {
         switch event {
         case .failed(let fault): fault.failure(wasOpen: isOpen)
-        case .closed(let code, let reason): ClientConversation.closed(code.rawValue, reason)
+        case .closed(_, let reason): ClientConversation.closed(event.closeCode ?? 0, reason)
         case .opened, .welcome, .answer, .refused, .news, .frame, .writable: preconditionFailure("no last event")
         }
     }

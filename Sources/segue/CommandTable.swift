@@ -1,7 +1,12 @@
 /// Every command of the program. Parsing, help pages and completions are made from this one table, so that they cannot differ.
 enum CommandTable {
     static var root: Command {
-        Command(group: spec, [ServeCommand.command, PublishCommand.command, ListenCommand.command, CACommand.command, CheckCommand.command, CompletionsCommand.command])
+        Command(
+            group: spec,
+            [
+                ServeCommand.command, PublishCommand.command, ListenCommand.command, CACommand.command, CheckCommand.command,
+                CompletionsCommand.command,
+            ])
     }
 
     private static let spec = CommandSpec(

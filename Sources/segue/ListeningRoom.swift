@@ -4,7 +4,6 @@ import Reactor
 import RelayBase
 import RelayClient
 import Signalling
-import WebSocketProtocol
 
 /// Several sessions in one room, with an account of every stream that each of them gets.
 final class ListeningRoom {
@@ -133,9 +132,9 @@ final class ListeningRoom {
         case .news(let news): take(news, tag)
         case .frame: driver.loop.withFrame { take(frame: $0, tag) }
         case .writable: break
-        case .closed(let code, let reason):
+        case .closed(_, let reason):
             clients[tag].hasEnded = true
-            if !isClosing { failure = failure ?? ClientConversation.closed(code.rawValue, reason) }
+            if !isClosing { failure = failure ?? ClientConversation.closed(event.closeCode ?? 0, reason) }
         case .failed(let fault):
             clients[tag].hasEnded = true
             if !isClosing { failure = failure ?? fault.failure(wasOpen: clients[tag].wasOpen) }

@@ -18,9 +18,7 @@ struct Record {
     var frames: [[UInt8]] = []
     var end: ClientEvent?
 
-    var closeCode: UInt16? {
-        if case .closed(let code, _) = end { code.rawValue } else { nil }
-    }
+    var closeCode: UInt16? { end?.closeCode }
 
     func refusal(_ id: UInt64) -> Refusal? {
         refusals.first { $0.id == id }?.refusal
@@ -44,6 +42,11 @@ final class Clients {
         loop = try ClientLoop()
     }
 
+    init(address: SocketAddress) throws {
+        self.address = address
+        loop = try ClientLoop()
+    }
+
     /// Starts a session; its record is at its tag.
     func open(_ route: Route = Route(), as name: String = "alice", _ adjust: (inout ClientOptions) -> Void = { _ in }) throws -> ClientSession {
         let context = try TestState.shared.credentials(name).context(http: route.http, maximumVersion: route.tls)
@@ -55,6 +58,14 @@ final class Clients {
         adjust(&options)
         records.append(Record())
         return try loop.open(options, context)
+    }
+
+    /// Starts a session with other credentials or options than usual.
+    func open(_ credentials: ClientCredentials, _ options: ClientOptions) throws -> ClientSession {
+        var options = options
+        options.tag = records.count
+        records.append(Record())
+        return try loop.open(options, try credentials.context(http: options.http))
     }
 
     subscript(session: ClientSession) -> Record { records[session.tag] }

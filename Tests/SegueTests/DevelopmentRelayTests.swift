@@ -12,10 +12,9 @@ struct DevelopmentRelayTests {
 
         init(state: String, _ words: [String] = []) throws {
             folder = try TemporaryFolder()
-            process.executableURL = URL(filePath: "/usr/bin/env")
-            // No shell between: signals are for the relay itself. `timeout` passes them on.
-            process.arguments =
-                ["timeout", "--kill-after=10", "300", Program.path, "serve", "--listen", "127.0.0.1:0", "--loops", "1", "--state", state] + words
+            // Nothing between, as programs that Foundation starts inherit a mask that blocks SIGTERM: `timeout` would never see it.
+            process.executableURL = URL(filePath: Program.path)
+            process.arguments = ["serve", "--listen", "127.0.0.1:0", "--loops", "1", "--state", state] + words
             process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SEGUE_") }
             for name in ["output", "errors"] { _ = FileManager.default.createFile(atPath: folder.file(name), contents: nil) }
             process.standardInput = FileHandle.nullDevice
@@ -24,32 +23,29 @@ struct DevelopmentRelayTests {
             try process.run()
         }
 
-        deinit { if process.isRunning { process.terminate() } }
+        deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
         var output: String { (try? String(contentsOfFile: folder.file("output"), encoding: .utf8)) ?? "" }
         var errors: String { (try? String(contentsOfFile: folder.file("errors"), encoding: .utf8)) ?? "" }
 
         /// The port of the `ready` line, once it is there.
         func port() throws -> Int {
-            while true {
-                let lines = output.split(separator: "\n")
-                if let line = lines.first(where: { $0.hasPrefix("ready https://127.0.0.1:") }) {
-                    return try #require(Int(line.drop { $0 != "7" }.split(separator: ":").last ?? ""))
-                }
-                guard process.isRunning else { throw Ended(text: output + errors) }
-                usleep(20_000)
-            }
+            let isReady = waitUntil { self.output.contains("\nready https://") || !self.process.isRunning }
+            let line = output.split(separator: "\n").first { $0.hasPrefix("ready https://127.0.0.1:") }
+            guard isReady, let port = line?.split(separator: ":").last.flatMap({ Int($0) }) else { throw NotReady(text: output + errors) }
+            return port
         }
 
         /// SIGTERM, and the status after the drain.
         func stop() -> Int32 {
             process.terminate()
+            if !waitUntil({ !self.process.isRunning }) { kill(process.processIdentifier, SIGKILL) }
             process.waitUntilExit()
             return process.terminationStatus
         }
     }
 
-    private struct Ended: Error {
+    private struct NotReady: Error {
         let text: String
     }
 
@@ -96,7 +92,7 @@ struct DevelopmentRelayTests {
         #expect(try Program.segue("ca", "issue", "client", "carol", "--state", folder.path).status == 0)
         #expect(try Self.health(folder.path, port, client: "carol").status == 0)
         #expect(try Program.segue("ca", "revoke", "carol", "--state", folder.path).status == 0)
-        while try Self.health(folder.path, port, client: "carol").status == 0 { usleep(100_000) }
+        #expect(waitUntil { (try? Self.health(folder.path, port, client: "carol").status) != 0 })
         #expect(try Self.health(folder.path, port, client: "alice").status == 0)
         #expect(relay.stop() == 0)
     }

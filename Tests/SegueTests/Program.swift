@@ -57,3 +57,13 @@ final class TemporaryFolder {
 func everyCommand(_ spec: CommandSpec = CommandTable.root.spec, path: [String] = ["segue"]) -> [(path: [String], spec: CommandSpec)] {
     [(path, spec)] + spec.subcommands.flatMap { everyCommand($0, path: path + [$0.name]) }
 }
+
+/// Looks again and again; false when nothing has come of it after two minutes.
+func waitUntil(_ condition: () -> Bool) -> Bool {
+    let end = ContinuousClock.now + .seconds(120)
+    while !condition() {
+        if ContinuousClock.now > end { return false }
+        usleep(20_000)
+    }
+    return true
+}

@@ -30,7 +30,8 @@ struct ImportTests {
         ],
         "segue": [
             "RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling", "TLSTransport",
-            "HTTPProtocol", "WebSocketProtocol", "HTTPTransport", "COpenSSL", "CNghttp2", "COpus", "CLinux", "Glibc", "FoundationEssentials", "Synchronization",
+            "HTTPProtocol", "WebSocketProtocol", "HTTPTransport", "COpenSSL", "CNghttp2", "COpus", "CLinux", "Glibc", "FoundationEssentials",
+            "Synchronization",
         ],
     ]
 
