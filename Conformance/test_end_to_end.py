@@ -181,7 +181,10 @@ def test_every_loop_gets_the_streams_of_every_other(relays: Callable[[int], Rela
     with (tmp_path / "listen.log").open("wb") as log:
         listens = [
             subprocess.Popen(
-                client_command(relay, "listen", "--room", room, "--clients", "4", "--save", tmp_path / room), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                client_command(relay, "listen", "--room", room, "--clients", "4", "--save", tmp_path / room),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
             for room in rooms
         ]
