@@ -5,9 +5,7 @@ package import RelayBase
 /// Pure: frames come in by ``append(_:slot:traits:now:)``, bytes go out by ``pull(_:into:now:)``, and nothing happens in between.
 package struct RoomFanout: ~Copyable {
     package let limits: Limits
-    var audio: LaneLog
-    var video: LaneLog
-    var data: LaneLog
+    private var logs: LaneTable<LaneLog>
     package internal(set) var streams: UniqueTable<StreamState>
     package internal(set) var subscribers: UniqueTable<Subscriber>
     /// Streams per lane that have a slot.
@@ -21,9 +19,13 @@ package struct RoomFanout: ~Copyable {
 
     package init(limits: Limits) {
         self.limits = limits
-        audio = LaneLog(bytesMax: limits.audioLogBytesMax)
-        video = LaneLog(bytesMax: limits.videoLogBytesMax)
-        data = LaneLog(bytesMax: limits.dataLogBytesMax)
+        logs = LaneTable { lane in
+            switch lane {
+            case .audio: LaneLog(bytesMax: limits.audioLogBytesMax)
+            case .video: LaneLog(bytesMax: limits.videoLogBytesMax)
+            case .data: LaneLog(bytesMax: limits.dataLogBytesMax)
+            }
+        }
         streams = UniqueTable(capacityMax: RoomFanout.streamsMax)
         subscribers = UniqueTable(capacityMax: limits.participantsPerRoomMax)
     }
@@ -37,20 +39,8 @@ package struct RoomFanout: ~Copyable {
     }
 
     subscript(lane: Lane) -> LaneLog {
-        _read {
-            switch lane {
-            case .audio: yield audio
-            case .video: yield video
-            case .data: yield data
-            }
-        }
-        _modify {
-            switch lane {
-            case .audio: yield &audio
-            case .video: yield &video
-            case .data: yield &data
-            }
-        }
+        unsafeAddress { unsafe UnsafePointer(logs.address(of: lane)) }
+        unsafeMutableAddress { unsafe logs.address(of: lane) }
     }
 
     func deadlineNanoseconds(_ lane: Lane) -> UInt64 {
