@@ -4,7 +4,8 @@ extension RoomFanout {
     /// Adds a subscriber that wants nothing yet; `nil` when the room is full.
     package mutating func addSubscriber(_ participant: ParticipantID, token: UInt64) -> Handle? {
         subscribers.insert(
-            Subscriber(participant: participant, token: token, audioFrom: self[.audio].next, videoFrom: self[.video].next, dataFrom: self[.data].next))
+            Subscriber(participant: participant, token: token, audioFrom: self[.audio].next, videoFrom: self[.video].next, dataFrom: self[.data].next)
+        )
     }
 
     /// Takes a subscriber out; what was queued for it is accounted as unsubscribed. Returns its final account.
