@@ -140,7 +140,9 @@ extension RoomFanout {
             subscribers[subscriber][lane].sequence >= subscribers[subscriber].interests[slot].from
         else { return .pass }
         if now.nanoseconds(since: entry.arrival) > deadline { return .expire }
-        if subscribers[subscriber].interests[slot].awaitsKey, entry.traits.isDisjoint(with: [.key, .configuration]) { return .supersede }
+        if subscribers[subscriber].interests[slot].awaitsKey, !entry.traits.contains(.key), !entry.traits.contains(.configuration) {
+            return .supersede
+        }
         return .serve
     }
 

@@ -5,7 +5,8 @@ extension RoomFanout {
     /// Adds a subscriber that wants nothing yet; `nil` when the room is full.
     package mutating func addSubscriber(_ participant: ParticipantID, token: UInt64) -> Handle? {
         subscribers.insert(
-            Subscriber(participant: participant, token: token, audioFrom: audio.next, videoFrom: video.next, dataFrom: data.next))
+            Subscriber(participant: participant, token: token, audioFrom: self[.audio].next, videoFrom: self[.video].next, dataFrom: self[.data].next)
+        )
     }
 
     /// Takes a subscriber out; what was queued for it is accounted as unsubscribed. Returns its final account.
@@ -134,9 +135,9 @@ extension RoomFanout {
     /// Whether there may be bytes for the subscriber. A publisher's own frames count until the next pull passes over them.
     package func hasPending(_ subscriber: Int) -> Bool {
         subscribers[subscriber].isMidMessage
-            || subscribers[subscriber].audio.sequence < audio.next || !subscribers[subscriber].audio.prelude.isEmpty
-            || subscribers[subscriber].video.sequence < video.next || !subscribers[subscriber].video.prelude.isEmpty
-            || subscribers[subscriber].data.sequence < data.next || !subscribers[subscriber].data.prelude.isEmpty
+            || subscribers[subscriber][.audio].sequence < self[.audio].next || !subscribers[subscriber][.audio].prelude.isEmpty
+            || subscribers[subscriber][.video].sequence < self[.video].next || !subscribers[subscriber][.video].prelude.isEmpty
+            || subscribers[subscriber][.data].sequence < self[.data].next || !subscribers[subscriber][.data].prelude.isEmpty
     }
 
     // MARK: Accounting

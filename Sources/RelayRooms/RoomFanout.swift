@@ -6,9 +6,7 @@ package import RelayBase
 package struct RoomFanout: ~Copyable {
     package let limits: Limits
     let budget: ByteBudget
-    var audio: LaneLog
-    var video: LaneLog
-    var data: LaneLog
+    private var logs: LaneTable<LaneLog>
     package internal(set) var streams: UniqueTable<StreamState>
     package internal(set) var subscribers: UniqueTable<Subscriber>
     /// Streams per lane that have a slot.
@@ -24,9 +22,13 @@ package struct RoomFanout: ~Copyable {
     package init(limits: Limits, budget: ByteBudget) {
         self.budget = budget
         self.limits = limits
-        audio = LaneLog(bytesMax: limits.audioLogBytesMax)
-        video = LaneLog(bytesMax: limits.videoLogBytesMax)
-        data = LaneLog(bytesMax: limits.dataLogBytesMax)
+        logs = LaneTable { lane in
+            switch lane {
+            case .audio: LaneLog(bytesMax: limits.audioLogBytesMax)
+            case .video: LaneLog(bytesMax: limits.videoLogBytesMax)
+            case .data: LaneLog(bytesMax: limits.dataLogBytesMax)
+            }
+        }
         streams = UniqueTable(capacityMax: RoomFanout.streamsMax)
         subscribers = UniqueTable(capacityMax: limits.participantsPerRoomMax)
     }
@@ -40,20 +42,8 @@ package struct RoomFanout: ~Copyable {
     }
 
     subscript(lane: Lane) -> LaneLog {
-        _read {
-            switch lane {
-            case .audio: yield audio
-            case .video: yield video
-            case .data: yield data
-            }
-        }
-        _modify {
-            switch lane {
-            case .audio: yield &audio
-            case .video: yield &video
-            case .data: yield &data
-            }
-        }
+        unsafeAddress { unsafe UnsafePointer(logs.address(of: lane)) }
+        unsafeMutableAddress { unsafe logs.address(of: lane) }
     }
 
     func deadlineNanoseconds(_ lane: Lane) -> UInt64 {

@@ -155,7 +155,7 @@ final class EventLoop {
         guard let connection = connections[handle] else { return }
         if readiness.contains(.writable) { writable(connection) }
         guard connections.contains(handle) else { return }
-        if !readiness.isDisjoint(with: [.readable, .readHangup, .hangup, .error]) { readable(connection) }
+        if readiness.promisesRead { readable(connection) }
     }
 
     /// Reads on where a connection was stopped for fairness.

@@ -110,7 +110,7 @@ final class Harness {
     func keyFrameRequest() -> StreamSlot? { fanout.nextKeyFrameRequest(now: now) }
     func isMidMessage(_ subscriber: Handle) -> Bool { fanout.subscribers[Int(subscriber.index)].isMidMessage }
     func capacity(_ lane: Lane) -> Int { fanout[lane].byteCapacity }
-    func preludeBytes(_ subscriber: Handle) -> Int { fanout.subscribers[Int(subscriber.index)].video.prelude.count }
+    func preludeBytes(_ subscriber: Handle) -> Int { fanout.subscribers[Int(subscriber.index)][.video].prelude.count }
     var budgetUsed: Int { fanout.budget.used }
     func removeAll(_ subscribers: [Handle]) { for subscriber in subscribers { fanout.removeSubscriber(subscriber) } }
     func total() -> FrameAccount { fanout.totalAccount() }
