@@ -238,11 +238,11 @@ extension RoomFanout {
         self[lane].release(before: sequence)
     }
 
-    /// Periodic housekeeping, about once a second: bounds what a stalled subscriber holds, frees slots, gives memory of silent lanes back.
+    /// Periodic housekeeping, a few times a second: bounds what a stalled subscriber holds, frees slots, gives memory of silent lanes back.
     package mutating func tidy(now: MonotonicInstant) {
         for lane in Lane.allCases {
             reclaim(lane, now: now)
-            self[lane].releaseMemoryIfEmpty()
+            self[lane].releaseMemoryIfSilent()
         }
         freeEndedStreams()
     }
