@@ -17,6 +17,7 @@ package enum RoomFault: Error, Hashable, Sendable {
     case roomFull(participantsMax: Int)
     case tooManyPublishers(publishersMax: Int)
     case tooManyStreams(streamsMax: Int)
+    case roomStreamsFull(streamsMax: Int)
     case notAMember
     case unknownStream
 }
@@ -72,7 +73,11 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
     }
 
     /// Lets a member in; the room comes into being with its first.
-    package mutating func join(_ name: RoomName, profile: Profile, at address: MemberAddress) throws(RoomFault) -> (room: Room, member: Member) {
+    ///
+    /// - Parameter profile: made with the member's number.
+    package mutating func join(
+        _ name: RoomName, at address: MemberAddress, profile: (ParticipantID) -> Profile
+    ) throws(RoomFault) -> (room: Room, member: Member) {
         let number: RoomNumber
         if let known = numbers[name] {
             number = known
@@ -86,7 +91,8 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         guard let count = rooms[number]?.members.count, count < limits.participantsPerRoomMax else {
             throw .roomFull(participantsMax: limits.participantsPerRoomMax)
         }
-        let member = Member(id: ParticipantID(nextParticipant), address: address, profile: profile)
+        let id = ParticipantID(nextParticipant)
+        let member = Member(id: id, address: address, profile: profile(id))
         nextParticipant &+= step
         rooms[number]?.members.append(member)
         guard let room = rooms[number] else { throw .notAMember }
@@ -116,6 +122,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         guard room.members[index].streams.count < limits.streamsPerParticipantMax else {
             throw .tooManyStreams(streamsMax: limits.streamsPerParticipantMax)
         }
+        guard room.streams.count < RoomFanout.streamsMax else { throw .roomStreamsFull(streamsMax: RoomFanout.streamsMax) }
         if room.members[index].streams.isEmpty {
             guard room.members.count(where: { !$0.streams.isEmpty }) < limits.publishersPerRoomMax else {
                 throw .tooManyPublishers(publishersMax: limits.publishersPerRoomMax)

@@ -144,12 +144,9 @@ extension RoomFanout {
 
     /// The subscriber's account with what is still queued: `entered − delivered − dropped = pending` must hold at every moment.
     ///
-    /// A walk over what is queued: for tests, metrics and the admin view.
+    /// A walk over what is queued: for tests and audits.
     package func account(_ subscriber: Int) -> (account: FrameAccount, pending: UInt64) {
-        var account = subscribers[subscriber].account
-        for slot in subscribers[subscriber].interests.indices where subscribers[subscriber].interests[slot].isWanted {
-            account.entered &+= streams[slot].appended &- subscribers[subscriber].interests[slot].appendedAtStart
-        }
+        let account = accountSoFar(subscriber)
         var pending: UInt64 = subscribers[subscriber].residueEndsFrame ? 1 : 0
         for lane in Lane.allCases {
             pending &+= subscribers[subscriber][lane].preludeFrames
@@ -167,19 +164,37 @@ extension RoomFanout {
         return (account, pending)
     }
 
-    /// Frames queued for all subscribers.
-    package func totalPending() -> UInt64 {
-        var pending: UInt64 = 0
-        for index in 0..<subscribers.endIndex where subscribers.isLive(index) { pending &+= account(index).pending }
-        return pending
+    /// A subscriber's account without a look at what is queued; what it has entered and not left is pending.
+    private func accountSoFar(_ subscriber: Int) -> FrameAccount {
+        var account = subscribers[subscriber].account
+        for slot in subscribers[subscriber].interests.indices where subscribers[subscriber].interests[slot].isWanted {
+            account.entered &+= streams[slot].appended &- subscribers[subscriber].interests[slot].appendedAtStart
+        }
+        return account
     }
 
-    /// The sum over the subscribers that are here and those that left.
-    package func totalAccount() -> FrameAccount {
+    /// The sum over the subscribers that are here and those that left, and the frames that are pending by it.
+    package func totalAccount() -> (account: FrameAccount, pending: UInt64) {
         var total = departed
-        for index in 0..<subscribers.endIndex where subscribers.isLive(index) {
-            total.add(account(index).account)
+        for index in 0..<subscribers.endIndex where subscribers.isLive(index) { total.add(accountSoFar(index)) }
+        return (total, total.entered &- total.delivered &- total.dropped)
+    }
+
+    /// Walks the queues of the next subscribers in turn and compares what lies there with their accounts.
+    ///
+    /// - Parameter steps: how many entries may be looked at; what was used is taken off. A subscriber with more queued than that is passed over.
+    /// - Returns: frames in no counter, or in two.
+    package mutating func audit(steps: inout Int) -> UInt64 {
+        var unaccounted: UInt64 = 0
+        for _ in 0..<subscribers.endIndex {
+            auditedNext = auditedNext + 1 < subscribers.endIndex ? auditedNext + 1 : 0
+            guard subscribers.isLive(auditedNext) else { continue }
+            let queued = Lane.allCases.reduce(1) { $0 + Int(truncatingIfNeeded: self[$1].next &- subscribers[auditedNext][$1].sequence) }
+            guard queued <= steps else { break }
+            steps -= queued
+            let (account, pending) = account(auditedNext)
+            unaccounted &+= Int64(bitPattern: account.entered &- account.delivered &- account.dropped &- pending).magnitude
         }
-        return total
+        return unaccounted
     }
 }

@@ -15,8 +15,10 @@ package struct RoomFanout: ~Copyable {
     var keyFramesWanted = 0
     /// What the subscribers that left took with them.
     package internal(set) var departed = FrameAccount()
+    /// The subscriber that was audited last.
+    var auditedNext = 0
     /// Slots beyond this answer `nil`: a table per subscriber is indexed by slot.
-    private static let streamsMax = 4_096
+    package static let streamsMax = 4_096
 
     /// - Parameter budget: shared by the rooms of the loop.
     package init(limits: Limits, budget: ByteBudget) {

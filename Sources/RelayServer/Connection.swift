@@ -33,6 +33,8 @@ final class Connection {
     /// HTTP/2: the WebSockets by stream.
     var channels: [(stream: HTTP2StreamID, channel: Channel)] = []
     var closesAfterOutbound = false
+    /// HTTP/2: the client is not trusted any more; the connection ends with its last WebSocket.
+    var endsWithChannels = false
     /// When the phase must have moved on.
     var deadline = MonotonicInstant.distantFuture
     var timer: TimerID?

@@ -211,9 +211,11 @@ extension EventLoop {
     func closeAfterFlush(_ connection: Connection, reason: String) {
         guard connections.contains(connection.handle) else { return }
         connection.closeReason = connection.closeReason ?? reason
+        markDirty(connection)
+        // The time runs from the first call: what goes on being asked for does not lengthen it.
+        guard !connection.closesAfterOutbound else { return }
         connection.closesAfterOutbound = true
         setDeadline(connection, now.advanced(byMilliseconds: limits.closeHandshakeMillisecondsMax))
-        markDirty(connection)
     }
 
     // MARK: Deadlines

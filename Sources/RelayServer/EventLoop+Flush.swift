@@ -148,6 +148,7 @@ extension EventLoop {
         if !connection.isBlocked { connection.lastProgress = now }
         // Producing may have closed streams.
         while let event = session.nextEvent() { closedWhileSending(event, connection) }
+        if connection.endsWithChannels, connection.channels.isEmpty { closeAfterFlush(connection, reason: "untrusted") }
         if session.isFinished, !connection.isBlocked { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_finished") }
     }
 

@@ -28,6 +28,7 @@ extension EventLoop {
     func drainHTTP2(_ connection: Connection, _ session: HTTP2Session) {
         while connections.contains(connection.handle), let event = session.nextEvent() { handle(event, connection, session) }
         guard connections.contains(connection.handle) else { return }
+        if connection.endsWithChannels, connection.channels.isEmpty { closeAfterFlush(connection, reason: connection.closeReason ?? "untrusted") }
         if session.fault != nil { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_fault") }
         if !connection.closesAfterOutbound { setDeadline(connection, min(session.nextDeadline, idleDeadline(connection))) }
         markDirty(connection)

@@ -11,9 +11,11 @@ extension EventLoop {
     func housekeeping() {
         _ = timers.schedule(
             at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
+        var steps = EventLoop.auditStepsPerTurn
         for handle in rooms.handles {
             guard let room = rooms[handle] else { continue }
             room.fanout.tidy(now: now)
+            counters.framesUnaccounted &+= room.fanout.audit(steps: &steps)
             requestKeyFrames(room)
         }
         closeExpiredCertificates()
@@ -28,8 +30,9 @@ extension EventLoop {
         counters.streams = home.rooms.values.reduce(0) { $0 + $1.streams.count }
         for handle in rooms.handles {
             guard let room = rooms[handle] else { continue }
-            counters.frames.add(room.fanout.totalAccount())
-            counters.framesPending &+= room.fanout.totalPending()
+            let (account, pending) = room.fanout.totalAccount()
+            counters.frames.add(account)
+            counters.framesPending &+= pending
         }
         return counters
     }
@@ -46,6 +49,7 @@ extension EventLoop {
     private func endTrust(_ connection: Connection, reason: String) {
         let channels = connection.webSockets
         for channel in channels { beginClose(channel, .policyViolation, reason: reason, counted: reason) }
+        connection.endsWithChannels = true
         if case .http2(let session) = connection.phase { session.goAway(.noError) }
         if channels.isEmpty { closeAfterFlush(connection, reason: reason) }
     }

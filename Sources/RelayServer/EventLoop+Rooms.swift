@@ -19,9 +19,14 @@ extension EventLoop {
 
     private func joinAtHome(_ request: JoinRequest) {
         do {
-            let (room, member) = try home.join(request.name, profile: request.profile, at: request.address)
+            let (room, member) = try home.join(request.name, at: request.address) { id in
+                var profile = request.profile
+                let participant = RelayMessage.Participant(participant: id.value, identity: profile.identity, displayName: profile.displayName)
+                profile.encoded = participant.encoded
+                return profile
+            }
             let joined = Joined(
-                room: room.number, name: room.name, home: index, participant: member.id, participants: room.members.map(\.participant),
+                room: room.number, name: room.name, home: index, participant: member.id, participants: Rooms.Member.list(room.members),
                 streams: room.streams.map(StreamEntry.init))
             let news = RelayMessage.participantJoined(member.participant).encoded
             for loop in room.loops { post(.roomEvent(room.number, message: news, except: member.id), to: loop) }
@@ -121,9 +126,8 @@ extension EventLoop {
             var answer = RelayMessage.Answer()
             answer.room = joined.name.text
             answer.participant = joined.participant.value
-            answer.participants = joined.participants
             answer.streams = joined.streams.map(\.info)
-            send(channel, .ok(id: requestID, answer))
+            sendText(channel, RelayMessage.ok(id: requestID, answer).encoded(with: "participants", joined.participants))
         }
     }
 
@@ -140,7 +144,7 @@ extension EventLoop {
 
     func dropRoom(_ room: LocalRoom) {
         for route in room.routes where route.isRequested { withdrawInterest(room, route) }
-        counters.frames.add(room.fanout.totalAccount())
+        counters.frames.add(room.fanout.totalAccount().account)
         room.fanout.releaseBudget()
         _ = rooms.remove(room.handle)
         roomHandles[room.number] = nil
@@ -222,6 +226,17 @@ extension EventLoop {
 }
 
 extension Rooms.Member {
+    /// Members as a JSON array.
+    static func list(_ members: [Rooms.Member]) -> [UInt8] {
+        var list: [UInt8] = [UInt8(ascii: "[")]
+        for member in members {
+            if list.count > 1 { list.append(UInt8(ascii: ",")) }
+            list += member.profile.encoded
+        }
+        list.append(UInt8(ascii: "]"))
+        return list
+    }
+
     var participant: RelayMessage.Participant {
         RelayMessage.Participant(participant: id.value, identity: profile.identity, displayName: profile.displayName)
     }

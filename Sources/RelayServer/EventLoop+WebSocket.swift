@@ -91,7 +91,7 @@ extension EventLoop {
             case .message(let kind, let compressed, let location):
                 unsafe message(channel, kind, compressed: compressed, channel.inbound.payload(location, in: rest))
             case .ping(let location):
-                guard channel.closing.maySend, !channel.hasOverflowed else { continue }
+                guard channel.closing.maySend else { continue }
                 unsafe WebSocketFrameEncoder.append(.pong, channel.inbound.payload(location, in: rest), maskingKey: nil, to: &channel.control)
                 markDirty(channel.connection)
                 boundControl(channel)
@@ -102,7 +102,7 @@ extension EventLoop {
     }
 
     private func message(_ channel: Channel, _ kind: WebSocketMessageKind, compressed: Bool, _ payload: UnsafeRawBufferPointer) {
-        guard channel.closing.maySend, !channel.hasOverflowed else { return }
+        guard channel.closing.maySend else { return }
         if compressed {
             unsafe compressedMessage(channel, kind, payload)
             return
@@ -143,7 +143,7 @@ extension EventLoop {
     }
 
     private func receivedClose(_ channel: Channel, _ code: WebSocketCloseCode?) {
-        channel.closeReason = channel.closeReason ?? "peer_\(code?.rawValue ?? 1_005)"
+        channel.closeReason = channel.closeReason ?? EventLoop.label(ofPeerCode: code)
         finishMedia(channel, reason: .left)
         switch channel.closing.receiveClose(code, now: now) {
         case .reply(let code, _):
@@ -151,6 +151,15 @@ extension EventLoop {
             endAfterFlush(channel)
         case .finished: endAfterFlush(channel)
         case .ignore: break
+        }
+    }
+
+    /// Private codes are counted together: a peer must not make up metrics.
+    private static func label(ofPeerCode code: WebSocketCloseCode?) -> String {
+        switch code?.rawValue ?? 1_005 {
+        case 3_000...3_999: "peer_3xxx"
+        case 4_000...4_999: "peer_4xxx"
+        case let code: "peer_\(code)"
         }
     }
 
@@ -221,15 +230,20 @@ extension EventLoop {
     /// Closes whoever overflowed in this turn. Not at once: whoever made it say something goes on with its room and its streams after that.
     func closeOverflowing() {
         while let channel = overflowing.popLast() {
+            channel.hasOverflowed = false
+            guard !channel.isGone else { continue }
+            flush(channel.connection)
+            guard !channel.isGone, channel.control.count > limits.controlQueueBytesMax else { continue }
             beginClose(channel, .tryAgainLater, reason: "control messages not read", counted: "control_queue")
         }
     }
 
     func sendText(_ channel: Channel, _ bytes: [UInt8]) {
-        guard !channel.isGone, !channel.hasOverflowed, channel.closing.maySend else { return }
+        guard !channel.isGone, channel.closing.maySend else { return }
+        // Before the message is added: one message, however long the room's list, is nobody's fault.
+        boundControl(channel)
         unsafe bytes.withUnsafeBytes { unsafe channel.append(.text, $0) }
         markDirty(channel.connection)
-        boundControl(channel)
     }
 
     func send(_ channel: Channel, _ message: RelayMessage) {
@@ -240,15 +254,18 @@ extension EventLoop {
 
     /// The timer comes round at least this often: incomplete messages begin between its turns.
     private static let channelTimerMillisecondsMax: UInt64 = 5_000
+    private static let channelTimerMillisecondsMin: UInt64 = 20
 
     func scheduleChannelTimer(_ channel: Channel) {
         var deadline = now.advanced(byMilliseconds: EventLoop.channelTimerMillisecondsMax)
         deadline = min(deadline, channel.closing.nextDeadline)
-        deadline = min(deadline, channel.inbound.nextDeadline)
-        deadline = min(deadline, channel.lastPing.advanced(byMilliseconds: limits.pingMilliseconds))
-        deadline = min(deadline, channel.lastReceived.advanced(byMilliseconds: limits.silenceMillisecondsMax))
+        if channel.closing.maySend {
+            deadline = min(deadline, channel.inbound.nextDeadline)
+            deadline = min(deadline, channel.lastPing.advanced(byMilliseconds: limits.pingMilliseconds))
+            deadline = min(deadline, channel.lastReceived.advanced(byMilliseconds: limits.silenceMillisecondsMax))
+        }
         // Never at once again: what is due is handled in this turn.
-        deadline = max(deadline, now.advanced(byMilliseconds: 1))
+        deadline = max(deadline, now.advanced(byMilliseconds: EventLoop.channelTimerMillisecondsMin))
         if let timer = channel.timer, timers.reschedule(timer, at: deadline) { return }
         channel.timer = timers.schedule(at: deadline, TimerEvent(payload: channel.handle.packed, kind: TimerKind.channel))
     }

@@ -69,6 +69,7 @@ final class EventLoop {
     static let egressBytes = 16 << 10
     static let housekeepingMilliseconds: UInt64 = 250
     static let outboxMessagesMax = 1 << 18
+    static let auditStepsPerTurn = 20_000
 
     init(index: Int, shared: Shared, context: TLSContext, listeners: consuming [LoopListener]) throws(SystemFault) {
         self.index = index

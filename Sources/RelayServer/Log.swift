@@ -123,8 +123,16 @@ package final class Log: Sendable {
     /// A peer's text must not draw on the operator's terminal.
     private static func sanitised(_ text: String) -> String {
         var plain = ""
-        for scalar in text.unicodeScalars { plain.unicodeScalars.append(scalar.value < 32 || scalar.value == 127 ? "\u{FFFD}" : scalar) }
+        for scalar in text.unicodeScalars { plain.unicodeScalars.append(isHarmless(scalar) ? scalar : "\u{FFFD}") }
         return plain.contains(" ") ? "\"\(plain)\"" : plain
+    }
+
+    /// Neither a control character nor one that turns the direction of what follows.
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
     }
 
     private static func timestamp(_ milliseconds: UInt64) -> String {

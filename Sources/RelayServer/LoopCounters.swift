@@ -18,6 +18,8 @@ struct LoopCounters: Sendable {
     var mediaBytesOut: UInt64 = 0
     var sends: UInt64 = 0
     var keyFrameRequests: UInt64 = 0
+    /// What audits of the queues found wrong: 0 always.
+    var framesUnaccounted: UInt64 = 0
     var iterations: UInt64 = 0
     var busyNanoseconds: UInt64 = 0
     var longestIterationNanoseconds: UInt64 = 0
@@ -57,6 +59,7 @@ struct LoopCounters: Sendable {
         mediaBytesOut &+= other.mediaBytesOut
         sends &+= other.sends
         keyFrameRequests &+= other.keyFrameRequests
+        framesUnaccounted &+= other.framesUnaccounted
         iterations &+= other.iterations
         busyNanoseconds &+= other.busyNanoseconds
         longestIterationNanoseconds = max(longestIterationNanoseconds, other.longestIterationNanoseconds)

@@ -43,6 +43,8 @@ struct JoinRequest: Sendable {
 struct MemberProfile: Sendable {
     let identity: RelayMessage.Identity?
     let displayName: String?
+    /// The participant as a JSON object, once its number is known.
+    var encoded: [UInt8] = []
 }
 
 struct PublishRequest: Sendable {
@@ -60,7 +62,8 @@ struct Joined: Sendable {
     let name: RoomName
     let home: Int
     let participant: ParticipantID
-    let participants: [RelayMessage.Participant]
+    /// The participants as a JSON array, made of pieces that were encoded once each: large rooms fill in seconds.
+    let participants: [UInt8]
     let streams: [StreamEntry]
 }
 

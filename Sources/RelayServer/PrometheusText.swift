@@ -5,20 +5,22 @@ import RelayRooms
 struct PrometheusText {
     private(set) var text = ""
 
-    static func render(_ loops: [LoopCounters], isDraining: Bool, uptimeSeconds: Double) -> String {
+    static func render(_ loops: [LoopCounters], readiness: DrainState, uptimeSeconds: Double) -> String {
         var writer = PrometheusText()
         var sum = LoopCounters()
         for loop in loops { sum.add(loop) }
-        writer.process(isDraining: isDraining, uptimeSeconds: uptimeSeconds)
+        writer.process(readiness: readiness, uptimeSeconds: uptimeSeconds)
         writer.connections(sum)
         writer.media(sum)
         writer.loops(loops)
         return writer.text
     }
 
-    private mutating func process(isDraining: Bool, uptimeSeconds: Double) {
+    private mutating func process(readiness: DrainState, uptimeSeconds: Double) {
         single("segue_up_seconds", "gauge", "Seconds since the relay started.", uptimeSeconds)
-        single("segue_draining", "gauge", "1 while the relay takes no new sessions.", isDraining ? 1 : 0)
+        single("segue_draining", "gauge", "1 while the relay takes no new sessions.", readiness.isDraining ? 1 : 0)
+        single(
+            "segue_trust_stale", "gauge", "1 while changed certificates or revocation lists could not be taken over.", readiness.trustIsStale ? 1 : 0)
         let cpu = CPUUsage.ofProcess()
         single("process_cpu_seconds_total", "counter", "User and system CPU time.", Double(cpu.totalNanoseconds) / 1e9)
         if let memory = try? MemoryUsage.ofProcess(calls: .linux) {
@@ -62,10 +64,9 @@ struct PrometheusText {
         ]
         byLabel("segue_frames_total", "counter", "Where frames due to subscribers ended.", "end", ends)
         single("segue_frames_pending", "gauge", "Frames queued for subscribers.", Double(sum.framesPending))
-        let out = sum.frames.delivered &+ sum.frames.dropped &+ sum.framesPending
         single(
-            "segue_frames_unaccounted", "gauge", "Entered less delivered, dropped and pending: 0 always.",
-            Double(Int64(bitPattern: sum.frames.entered &- out)))
+            "segue_frames_unaccounted", "counter", "Frames that an audit of the queues found in no counter, or in two: 0 always.",
+            Double(sum.framesUnaccounted))
         single("segue_media_bytes_sent_total", "counter", "Plaintext bytes of media handed to TLS.", Double(sum.mediaBytesOut))
         single("segue_sends_total", "counter", "Writes to sockets with media or control.", Double(sum.sends))
         single("segue_key_frame_requests_total", "counter", "Key frames asked of publishers.", Double(sum.keyFrameRequests))

@@ -25,6 +25,7 @@ package final class Server {
     package static let signals = [SIGTERM, SIGINT, SIGHUP]
 
     private static let backlog: Int32 = 4_096
+    private static let broadcastTriesMax = 5_000
 
     private let shared: Shared
     private let tickets = TicketKeys()
@@ -99,7 +100,7 @@ package final class Server {
                 }
             }
             if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
-            if !isDraining, watched.haveChanged() { reload(because: "files") }
+            if !isDraining, watched.haveChanged { reload(because: "files") }
         }
         for thread in threads { thread.join() }
         log.info("stopped")
@@ -119,16 +120,27 @@ package final class Server {
     }
 
     private func broadcast(_ message: LoopMessage) {
-        for mailbox in shared.mailboxes { _ = mailbox.post(message) }
+        for (loop, mailbox) in shared.mailboxes.enumerated() {
+            var tries = 0
+            while mailbox.post(message) == .full, tries < Server.broadcastTriesMax {
+                tries += 1
+                usleep(1_000)
+            }
+            if tries == Server.broadcastTriesMax { log.error("loop_does_not_answer", [("loop", "\(loop)")]) }
+        }
     }
 
     /// New certificates, authorities and revocation lists from the same files. Bad ones change nothing and are told.
     private func reload(because cause: String) {
+        let stamps = watched.current()
         do {
             let context = try TLSContext(server: shared.configuration.tls, tickets: tickets)
             broadcast(.reload(context))
+            watched.settle(stamps)
+            shared.readiness.setTrustIsStale(false)
             log.info("reloaded", [("because", cause)])
         } catch {
+            shared.readiness.setTrustIsStale(true)
             log.error("reload_failed", [("because", cause), ("fault", "\(error)")])
         }
     }
@@ -162,11 +174,14 @@ private struct WatchedFiles {
         stamps = paths.map(WatchedFiles.stamp)
     }
 
-    /// Whether any file is another than at the last call.
-    mutating func haveChanged() -> Bool {
-        let current = paths.map(WatchedFiles.stamp)
-        defer { stamps = current }
-        return current != stamps
+    /// Whether any file is another than when the last reload succeeded. A reload that fails is so tried again until it succeeds.
+    var haveChanged: Bool { paths.map(WatchedFiles.stamp) != stamps }
+
+    /// What the files are now; to be asked before they are read, so that a change meanwhile is seen next time.
+    func current() -> [[Int64]] { paths.map(WatchedFiles.stamp) }
+
+    mutating func settle(_ current: [[Int64]]) {
+        stamps = current
     }
 
     private static func stamp(_ path: String) -> [Int64] {

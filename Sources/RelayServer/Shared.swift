@@ -56,6 +56,14 @@ final class DrainState: Sendable {
 
     var isDraining: Bool { draining.load(ordering: .acquiring) }
 
+    /// Certificates or revocation lists on disk could not be taken over: the relay runs on with those it had.
+    private let staleTrust = Atomic<Bool>(false)
+    var trustIsStale: Bool { staleTrust.load(ordering: .acquiring) }
+
+    func setTrustIsStale(_ isStale: Bool) {
+        staleTrust.store(isStale, ordering: .releasing)
+    }
+
     func beginDraining() {
         draining.store(true, ordering: .releasing)
     }

@@ -122,7 +122,27 @@ package enum RelayMessage: Sendable, Equatable {
     }
 }
 
+extension RelayMessage.Participant {
+    /// The participant as one JSON object.
+    package var encoded: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(self) else { return Array("{}".utf8) }
+        return Array(data)
+    }
+}
+
 extension RelayMessage {
+    /// The message with one more member, whose value is JSON already.
+    package func encoded(with member: String, _ value: [UInt8]) -> [UInt8] {
+        var bytes = encoded
+        bytes.removeLast()
+        bytes += ",\"\(member)\":".utf8
+        bytes += value
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
     /// The message as the bytes of a text frame: one JSON object with sorted members.
     package var encoded: [UInt8] {
         let encoder = JSONEncoder()

@@ -26,6 +26,7 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         case .roomFull(let limit): self.init(code: "participants_max", message: "The room holds \(limit) participants at most.", retry: true)
         case .tooManyPublishers(let limit): self.init(code: "publishers_max", message: "The room has \(limit) publishers at most.", retry: true)
         case .tooManyStreams(let limit): self.init(code: "streams_max", message: "A participant publishes \(limit) streams at most.", retry: false)
+        case .roomStreamsFull(let limit): self.init(code: "room_streams_max", message: "The room has \(limit) streams at most.", retry: true)
         case .notAMember: self.init(code: "not_in_room", message: "Join a room first.", retry: false)
         case .unknownStream: self.init(code: "unknown_stream", message: "There is no such stream here.", retry: false)
         }

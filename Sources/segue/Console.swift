@@ -36,9 +36,17 @@ enum Console {
     static func plain(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
-            result.unicodeScalars.append(scalar.value < 32 || (127..<160).contains(scalar.value) ? "\u{FFFD}" : scalar)
+            result.unicodeScalars.append(isHarmless(scalar) ? scalar : "\u{FFFD}")
         }
         return result
+    }
+
+    /// Neither a control character nor one that turns the direction of what follows.
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
     }
 
     fileprivate static func put(_ text: String, _ descriptor: Int32) {

@@ -113,7 +113,11 @@ final class Harness {
     func preludeBytes(_ subscriber: Handle) -> Int { fanout.subscribers[Int(subscriber.index)][.video].prelude.count }
     var budgetUsed: Int { fanout.budget.used }
     func removeAll(_ subscribers: [Handle]) { for subscriber in subscribers { fanout.removeSubscriber(subscriber) } }
-    func total() -> FrameAccount { fanout.totalAccount() }
+    func total() -> FrameAccount { fanout.totalAccount().account }
+    func audit(steps: Int) -> UInt64 {
+        var steps = steps
+        return fanout.audit(steps: &steps)
+    }
 
     func advance(milliseconds: UInt64) {
         now = now.advanced(byMilliseconds: milliseconds)

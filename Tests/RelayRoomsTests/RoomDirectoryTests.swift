@@ -29,8 +29,8 @@ struct RoomDirectoryTests {
     @Test("protocol §2: a room comes with its first member and goes with its last")
     func life() throws {
         var directory = directory()
-        let first = try directory.join(name("demo"), profile: "alice", at: MemberAddress(loop: 0, token: 1))
-        let second = try directory.join(name("demo"), profile: "bob", at: MemberAddress(loop: 0, token: 2))
+        let first = try directory.join(name("demo"), at: MemberAddress(loop: 0, token: 1)) { _ in "alice" }
+        let second = try directory.join(name("demo"), at: MemberAddress(loop: 0, token: 2)) { _ in "bob" }
         #expect(second.room.number == first.room.number)
         #expect(second.room.members.map(\.profile) == ["alice", "bob"])
         let published = try directory.publish(first.room.number, first.member.id, lane: .audio, description: "opus")
@@ -42,7 +42,7 @@ struct RoomDirectoryTests {
         let last = directory.leave(first.room.number, second.member.id)
         #expect(last != nil)
         #expect(directory.rooms.isEmpty)
-        let again = try directory.join(name("demo"), profile: "carol", at: MemberAddress(loop: 0, token: 3))
+        let again = try directory.join(name("demo"), at: MemberAddress(loop: 0, token: 3)) { _ in "carol" }
         #expect(again.room.number != first.room.number)
     }
 
@@ -55,12 +55,12 @@ struct RoomDirectoryTests {
             limits.streamsPerParticipantMax = 1
         }
         let address = MemberAddress(loop: 0, token: 1)
-        let a = try directory.join(name("one"), profile: "a", at: address)
-        let b = try directory.join(name("one"), profile: "b", at: address)
+        let a = try directory.join(name("one"), at: address) { _ in "a" }
+        let b = try directory.join(name("one"), at: address) { _ in "b" }
         let one = try name("one")
         let two = try name("two")
-        #expect(throws: RoomFault.roomFull(participantsMax: 2)) { try directory.join(one, profile: "c", at: address) }
-        #expect(throws: RoomFault.tooManyRooms) { try directory.join(two, profile: "c", at: address) }
+        #expect(throws: RoomFault.roomFull(participantsMax: 2)) { try directory.join(one, at: address) { _ in "c" } }
+        #expect(throws: RoomFault.tooManyRooms) { try directory.join(two, at: address) { _ in "c" } }
         let stream = try directory.publish(a.room.number, a.member.id, lane: .video, description: "vp8").stream
         #expect(throws: RoomFault.tooManyStreams(streamsMax: 1)) { try directory.publish(a.room.number, a.member.id, lane: .video, description: "") }
         #expect(throws: RoomFault.tooManyPublishers(publishersMax: 1)) {
@@ -79,7 +79,7 @@ struct RoomDirectoryTests {
         for loop in 0..<4 {
             var directory = directory(loop: loop, loops: 4)
             for index in 0..<10 {
-                let joined = try directory.join(name("r\(index)"), profile: "x", at: MemberAddress(loop: loop, token: 0))
+                let joined = try directory.join(name("r\(index)"), at: MemberAddress(loop: loop, token: 0)) { _ in "x" }
                 #expect(numbers.insert(joined.room.number.value).inserted)
                 #expect(participants.insert(joined.member.id.value).inserted)
             }

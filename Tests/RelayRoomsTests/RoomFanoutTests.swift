@@ -341,6 +341,7 @@ struct RoomFanoutTests {
             while h.pull(subscriber.handle, room: 4_096, into: subscribers[0].received) > 0 {}
             #expect(h.pending(subscriber.handle) == 0)
         }
+        #expect(h.audit(steps: 1 << 30) == 0)
         let total = h.total()
         #expect(total.entered == total.delivered &+ total.dropped)
     }
