@@ -3,6 +3,7 @@ import Reactor
 import RelayBase
 import RelayRooms
 import Signalling
+import Synchronization
 import TLSTransport
 import WebSocketProtocol
 
@@ -20,7 +21,7 @@ extension EventLoop {
         }
         closeExpiredCertificates()
         shared.board.publish(snapshot(), loop: index)
-        if let deadline = drainDeadline, now >= deadline || counters.webSockets == 0 { endDrain() }
+        if let deadline = drainDeadline, now >= deadline || shared.webSockets.load(ordering: .acquiring) == 0 { endDrain() }
     }
 
     /// The counters with what is still in the rooms.

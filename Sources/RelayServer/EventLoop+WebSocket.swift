@@ -4,6 +4,7 @@ import Reactor
 import RelayBase
 import RelayRooms
 import Signalling
+import Synchronization
 import TLSTransport
 import WebSocketProtocol
 
@@ -65,6 +66,7 @@ extension EventLoop {
         guard let handle = channels.insert(channel) else { return nil }
         channel.handle = handle
         counters.webSockets += 1
+        shared.webSockets.add(1, ordering: .acquiringAndReleasing)
         counters.webSocketsOpened &+= 1
         scheduleChannelTimer(channel)
         return channel
@@ -207,6 +209,7 @@ extension EventLoop {
         leaveRoom(channel, reason: .lost)
         if let timer = channel.timer { timers.cancel(timer) }
         counters.webSockets -= 1
+        shared.webSockets.subtract(1, ordering: .acquiringAndReleasing)
         let reason = channel.closeReason ?? reason
         counters.webSocketsClosed[reason, default: 0] &+= 1
         guard channel.sessionID != "" else { return }

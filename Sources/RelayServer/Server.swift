@@ -63,6 +63,7 @@ package final class Server {
             for (place, wanted) in configuration.listen.enumerated() {
                 let address = loop == 0 ? wanted : addresses[place]
                 do throws(SystemFault) {
+                    if loop == 0, configuration.loops > 1, wanted.port != 0 { try Server.checkIsFree(wanted) }
                     let descriptor = try Socket.listen(on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
                     if loop == 0 { addresses.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
                     listeners.append(LoopListener(try Listener(descriptor, calls: .linux)))
@@ -81,6 +82,12 @@ package final class Server {
             for loop in 0..<configuration.loops { _ = shared.mailboxes[loop].post(.stop) }
             throw .system(error)
         }
+    }
+
+    /// Listeners that share a port among loops would share it with another relay too, and clients would be split between the two.
+    private static func checkIsFree(_ address: SocketAddress) throws(SystemFault) {
+        let probe = try Socket.listen(on: address, backlog: 1, reusePort: false, calls: .linux)
+        SystemCalls.linux.close(probe)
     }
 
     /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGHUP reloads.

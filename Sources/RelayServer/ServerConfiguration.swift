@@ -66,7 +66,9 @@ package struct ServerConfiguration: Sendable {
         var reader = ConfigurationReader(members)
         read(&reader)
         faults += reader.finish()
-        faults += check()
+        // What follows from a fault that is told already is not told again.
+        let told = faults
+        faults += check().filter { fault in !told.contains { $0.path.hasPrefix(fault.path) } }
         if certificatesRequired { faults += missingCertificates() }
         guard faults.isEmpty else { throw Invalid(faults: faults) }
     }

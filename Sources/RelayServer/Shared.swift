@@ -20,6 +20,8 @@ final class Shared: Sendable {
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     let endedLoops = Atomic<Int>(0)
+    /// WebSockets of all loops: a draining loop ends with the last of them, because it may be home to rooms whose members are elsewhere.
+    let webSockets = Atomic<Int>(0)
 
     private static let mailboxMessagesMax = 1 << 16
 

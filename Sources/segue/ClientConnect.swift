@@ -68,8 +68,6 @@ struct ClientConnect {
         .option("--tls", "VERSION", "Speak this version of TLS only.", choices: ["1.2", "1.3"]),
     ]
 
-    /// What others see beside the verified identity.
-    let displayName: String
     let template: ClientOptions
     let context: TLSContext
 
@@ -89,7 +87,6 @@ struct ClientConnect {
         } catch {
             throw CommandFailure(code: .configuration, message: "\(error)")
         }
-        displayName = arguments.string("--as") ?? defaultName
         var template = ClientOptions(address: try endpoint.resolve(), host: endpoint.host, http: http)
         template.clientName = "segue"
         template.clientVersion = SegueVersion.text

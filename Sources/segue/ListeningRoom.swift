@@ -32,6 +32,8 @@ final class ListeningRoom {
     private let plan: ListenPlan
     private let connect: ClientConnect
     private let driver: ClientDriver
+    /// As whom the relay knows the clients: they share one certificate.
+    private var ownName = ""
     private var sessions: [ClientSession] = []
     private var clients: [Client]
     private var recording: (recording: RecordingThread, thread: LoopThread)?
@@ -121,7 +123,9 @@ final class ListeningRoom {
         let tag = session.tag
         switch event {
         case .opened: clients[tag].wasOpen = true
-        case .welcome: clients[tag].joinID = session.send(.join(.init(room: plan.room, displayName: connect.displayName)))
+        case .welcome(let welcome):
+            ownName = welcome.identity?.name ?? ownName
+            clients[tag].joinID = session.send(.join(.init(room: plan.room, displayName: nil)))
         case .answer(let id, let answer): answered(session, id, answer)
         case .refused(let id, let refusal):
             let request = id == clients[tag].joinID ? "join" : "subscribe"
@@ -150,7 +154,7 @@ final class ListeningRoom {
         } else if id == clients[tag].subscribeID {
             clients[tag].isSubscribed = true
             if clients.allSatisfy(\.isSubscribed) {
-                tell("listening", "listening in room \(plan.room) as \(connect.displayName)\(plan.clients > 1 ? ", \(plan.clients) times" : "")", [:])
+                tell("listening", "listening in room \(plan.room) as \(Self.short(ownName))\(plan.clients > 1 ? ", \(plan.clients) times" : "")", [:])
             }
         }
     }
@@ -160,7 +164,14 @@ final class ListeningRoom {
         case .participantJoined(let participant):
             let name = Self.name(of: participant)
             clients[tag].names[participant.participant] = name
-            if tag == 0 { tell("joined", "\(name) came", ["participant": name]) }
+            guard tag == 0 else { return }
+            let said = participant.displayName.map { $0.isEmpty ? "" : ", who goes by '\($0)'," } ?? ""
+            tell(
+                "joined", "\(name)\(said) came",
+                [
+                    "participant": name, "identity": participant.identity?.name ?? "", "fingerprint": participant.identity?.fingerprint ?? "",
+                    "displayName": participant.displayName ?? "",
+                ])
         case .participantLeft(let number, let reason):
             let name = clients[tag].names.removeValue(forKey: number) ?? "\(number)"
             if tag == 0 { tell("left", "\(name) \(reason == .left ? "left" : "was lost")", ["participant": name, "reason": reason.rawValue]) }
@@ -215,11 +226,13 @@ final class ListeningRoom {
 
     // MARK: Telling
 
-    /// What a participant goes by: its own word, else the last part of its identity.
+    /// What a participant is called: the last part of its verified identity. What it calls itself proves nothing.
     private static func name(of participant: RelayMessage.Participant) -> String {
-        if let name = participant.displayName, !name.isEmpty { return name }
-        guard let identity = participant.identity?.name else { return "\(participant.participant)" }
-        return identity.split(separator: ":").last.map(String.init) ?? identity
+        participant.identity.map { short($0.name) } ?? "\(participant.participant)"
+    }
+
+    private static func short(_ identity: String) -> String {
+        identity.split(separator: ":").last.map(String.init) ?? identity
     }
 
     private func tell(_ event: String, _ sentence: String, _ fields: [String: String]) {

@@ -39,7 +39,6 @@ final class Publisher {
 
     private let driver: ClientDriver
     private let conversation: ClientConversation
-    private let displayName: String
     private var feed: PublishFeed
     private let rate: Double
     private var tracks: [Track] = []
@@ -53,7 +52,6 @@ final class Publisher {
     init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double) throws {
         driver = try ClientDriver()
         conversation = try ClientConversation(driver, connect)
-        displayName = connect.displayName
         self.feed = feed
         self.rate = rate
     }
@@ -61,7 +59,7 @@ final class Publisher {
     func run(room: String, others: Int) throws -> Summary {
         defer { progress.clear() }
         try conversation.open()
-        let joined = try conversation.request(.join(.init(room: room, displayName: displayName)))
+        let joined = try conversation.request(.join(.init(room: room, displayName: nil)))
         try wait(for: others, present: (joined.participants?.count ?? 1) - 1)
         var summary = Summary(room: room, streams: [])
         try publish(&summary)
