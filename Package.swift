@@ -12,6 +12,10 @@ let strict: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Lets other modules specialize the generic tables and queues. `@inlinable` alone does that for `public` declarations only: this compiler does not
+/// serialize the bodies of `package` ones, and every look-up would go through unspecialized code and its metadata.
+let specialized: [SwiftSetting] = [.unsafeFlags(["-enable-cmo-everything"], .when(configuration: .release))]
+
 func swiftTarget(_ name: String, _ dependencies: [Target.Dependency] = [], linked: [LinkerSetting] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict, linkerSettings: linked)
 }
@@ -33,7 +37,7 @@ let package = Package(
         .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat", providers: [.apt(["libavformat-dev", "libavcodec-dev"])]),
 
         // Pure core: decides. No sockets, clock, randomness, Foundation or Glibc.
-        swiftTarget("RelayBase"),
+        .target(name: "RelayBase", swiftSettings: strict + specialized),
         swiftTarget("WebSocketProtocol", ["RelayBase"]),
         swiftTarget("HTTPProtocol", ["RelayBase"]),
         swiftTarget("MediaProtocol", ["RelayBase"]),
@@ -64,6 +68,16 @@ let package = Package(
                 "RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling", "CLinux",
                 "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
             ],
+            swiftSettings: strict),
+
+        // Measures the relay; started by Benchmarks/run.
+        .executableTarget(
+            name: "RelayBenchmark",
+            dependencies: [
+                "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
+                "COpenSSL",
+            ],
+            path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
 
         // Tests.

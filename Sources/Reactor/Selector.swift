@@ -27,6 +27,11 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     package static let hangup = Readiness(rawValue: 0x10)
     /// The peer has finished sending; there may still be bytes to read.
     package static let readHangup = Readiness(rawValue: 0x2000)
+
+    /// There is something to be had by reading: bytes, the end, or a fault. A set literal in its place, in another module, would allocate an array.
+    package var promisesRead: Bool { rawValue & (0x1 | 0x8 | 0x10 | 0x2000) != 0 }
+    /// The same for writing: room, or a fault.
+    package var promisesWrite: Bool { rawValue & (0x4 | 0x8 | 0x10) != 0 }
 }
 
 /// An epoll instance with its buffer of events.

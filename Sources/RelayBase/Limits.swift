@@ -22,8 +22,9 @@ package struct Limits: Sendable, Equatable {
     // Connections.
     package var connectionsMax = 20_000
     package var connectionsPerAddressMax = 20_000
-    package var handshakesInFlightMax = 1_024
-    package var handshakesInFlightPerAddressMax = 1_024
+    package var handshakesInFlightMax = 2_048
+    /// Below the bound for all, so that one address cannot shut the others out.
+    package var handshakesInFlightPerAddressMax = 512
     package var handshakeMillisecondsMax: UInt64 = 10_000
     package var helloMillisecondsMax: UInt64 = 10_000
     package var idleHTTPMillisecondsMax: UInt64 = 60_000
@@ -51,6 +52,8 @@ package struct Limits: Sendable, Equatable {
     package var videoLogBytesMax = 16 << 20
     package var dataLogBytesMax = 4 << 20
     package var gopCacheBytesMax = 8 << 20
+    /// What all rooms of one loop hold for late joiners, copies under way included.
+    package var cacheBytesMax = 256 << 20
     package var keyFrameRequestMillisecondsMin: UInt64 = 500
 
     package init() {}

@@ -74,13 +74,14 @@ package struct UniqueTable<Element: ~Copyable>: ~Copyable {
     /// The element at a place that is in use. Asking for a free place is our own bug.
     @inlinable
     package subscript(index: Int) -> Element {
-        _read {
+        // Addressors: a coroutine would cost an allocation for its frame and a copy at every access.
+        unsafeAddress {
             precondition(isLive(index), "a free place of the table was read")
-            yield unsafe elements[index]
+            return unsafe UnsafePointer(elements + index)
         }
-        _modify {
+        unsafeMutableAddress {
             precondition(isLive(index), "a free place of the table was written")
-            yield unsafe &elements[index]
+            return unsafe elements + index
         }
     }
 

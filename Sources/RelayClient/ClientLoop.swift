@@ -117,8 +117,8 @@ package final class ClientLoop {
         for place in 0..<count {
             let event = selector.event(at: place)
             guard let session = sessions[Handle(packed: event.token)] else { continue }
-            if !event.readiness.isDisjoint(with: [.readable, .readHangup, .hangup, .error]) { session.isReadable = true }
-            if !event.readiness.isDisjoint(with: [.writable, .hangup, .error]) { session.isWritable = true }
+            if event.readiness.promisesRead { session.isReadable = true }
+            if event.readiness.promisesWrite { session.isWritable = true }
             enqueue(session)
         }
         let waiting = later

@@ -69,6 +69,9 @@ package struct LaneLog: ~Copyable {
     private static let bytesAtFirst = 8 << 10
     private static let entriesAtFirst = 32
     private static let entriesMax = 1 << 16
+    private static let silentCallsMax = 8
+    private var silentCalls = 0
+    private var nextAtLastCall: UInt64 = 0
 
     package init(bytesMax: Int) {
         self.bytesMax = max(bytesMax, LaneLog.bytesAtFirst)
@@ -180,9 +183,12 @@ package struct LaneLog: ~Copyable {
         return true
     }
 
-    /// Gives the memory back; only an empty log does, so that a silent room holds nothing.
-    package mutating func releaseMemoryIfEmpty() {
-        guard first == next else { return }
+    /// Gives the memory back once the log has been empty, with nothing new, at as many calls in a row as ``silentCallsMax``: a silent room holds nothing, and
+    /// one that is heard every now and then does not allocate each time.
+    package mutating func releaseMemoryIfSilent() {
+        silentCalls = first == next && next == nextAtLastCall ? silentCalls + 1 : 0
+        nextAtLastCall = next
+        guard silentCalls >= LaneLog.silentCallsMax else { return }
         unsafe bytes.deallocate()
         unsafe bytes = UnsafeMutableRawBufferPointer(start: nil, count: 0)
         byteCapacity = 0

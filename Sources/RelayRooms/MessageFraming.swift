@@ -55,6 +55,12 @@ enum MessageFraming {
         }
     }
 
+    static func frames(_ messages: UnsafeRawBufferPointer) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        unsafe forEachFrame(messages) { unsafe frames.append(Array($0)) }
+        return frames
+    }
+
     private static func headerByteCount(ofMessage bytes: UnsafeRawBufferPointer) -> Int {
         switch unsafe bytes[1] {
         case 126: 4

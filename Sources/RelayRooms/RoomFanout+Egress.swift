@@ -81,6 +81,7 @@ extension RoomFanout {
                 subscribers[subscriber].residueEndsFrame = true
             }
             subscribers[subscriber][lane].prelude.consume(byteCount)
+            budget.give(byteCount)
             if count < byteCount { return false }
         }
         subscribers[subscriber][lane].prelude.releaseIfEmpty()
@@ -139,7 +140,9 @@ extension RoomFanout {
             subscribers[subscriber][lane].sequence >= subscribers[subscriber].interests[slot].from
         else { return .pass }
         if now.nanoseconds(since: entry.arrival) > deadline { return .expire }
-        if subscribers[subscriber].interests[slot].awaitsKey, entry.traits.isDisjoint(with: [.key, .configuration]) { return .supersede }
+        if subscribers[subscriber].interests[slot].awaitsKey, !entry.traits.contains(.key), !entry.traits.contains(.configuration) {
+            return .supersede
+        }
         return .serve
     }
 
@@ -175,6 +178,7 @@ extension RoomFanout {
 
     /// Queues the stream's configuration once more, as a further frame: the one that was dropped is accounted already.
     private mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot) {
+        guard budget.take(streams[slot.index].configuration.count) else { return }
         subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
         guard !streams[slot.index].configuration.isEmpty else { return }
         unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].configuration.readable)
@@ -234,11 +238,11 @@ extension RoomFanout {
         self[lane].release(before: sequence)
     }
 
-    /// Periodic housekeeping, about once a second: bounds what a stalled subscriber holds, frees slots, gives memory of silent lanes back.
+    /// Periodic housekeeping, a few times a second: bounds what a stalled subscriber holds, frees slots, gives memory of silent lanes back.
     package mutating func tidy(now: MonotonicInstant) {
         for lane in Lane.allCases {
             reclaim(lane, now: now)
-            self[lane].releaseMemoryIfEmpty()
+            self[lane].releaseMemoryIfSilent()
         }
         freeEndedStreams()
     }

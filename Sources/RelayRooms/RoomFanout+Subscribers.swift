@@ -1,10 +1,12 @@
+import MediaProtocol
 package import RelayBase
 
 extension RoomFanout {
     /// Adds a subscriber that wants nothing yet; `nil` when the room is full.
     package mutating func addSubscriber(_ participant: ParticipantID, token: UInt64) -> Handle? {
         subscribers.insert(
-            Subscriber(participant: participant, token: token, audioFrom: audio.next, videoFrom: video.next, dataFrom: data.next))
+            Subscriber(participant: participant, token: token, audioFrom: self[.audio].next, videoFrom: self[.video].next, dataFrom: self[.data].next)
+        )
     }
 
     /// Takes a subscriber out; what was queued for it is accounted as unsubscribed. Returns its final account.
@@ -17,6 +19,7 @@ extension RoomFanout {
         }
         for lane in Lane.allCases {
             subscribers[index].account.unsubscribed &+= subscribers[index][lane].preludeFrames
+            budget.give(subscribers[index][lane].prelude.count)
         }
         if subscribers[index].begunLane != nil || subscribers[index].residueEndsFrame { subscribers[index].account.unsubscribed &+= 1 }
         let account = subscribers[index].account
@@ -41,7 +44,8 @@ extension RoomFanout {
         streams[slot.index].subscribers += 1
         let groupBytes = streams[slot.index].groupOfPictures.count
         // A client that subscribes again and again without reading is given no second copy.
-        let hasRoom = subscribers[subscriber][lane].prelude.count + groupBytes <= limits.gopCacheBytesMax
+        let preludeBytes = streams[slot.index].configuration.count + groupBytes
+        let hasRoom = subscribers[subscriber][lane].prelude.count + groupBytes <= limits.gopCacheBytesMax && budget.take(preludeBytes)
         if !streams[slot.index].configuration.isEmpty {
             if hasRoom {
                 unsafe givePrelude(subscriber, lane, streams[slot.index].configuration.readable, frames: 1)
@@ -72,6 +76,7 @@ extension RoomFanout {
         let interest = subscribers[subscriber].interests[slot.index]
         // A message that was begun is finished: its peer could not make sense of what follows otherwise.
         if subscribers[subscriber].begunLane == lane { moveBegunMessageToResidue(subscriber) }
+        dropPrelude(subscriber, lane, of: streams[slot.index].id)
         var sequence = subscribers[subscriber][lane].sequence
         while sequence < self[lane].next {
             if self[lane][sequence].slot == slot, sequence >= interest.from { subscribers[subscriber].account.unsubscribed &+= 1 }
@@ -79,6 +84,25 @@ extension RoomFanout {
         }
         closeInterest(subscriber, slot)
         if streams[slot.index].subscribers == 0 { setKeyFrameWanted(slot, false) }
+    }
+
+    /// Takes a stream's messages out of what a late joiner is still owed.
+    private mutating func dropPrelude(_ subscriber: Int, _ lane: Lane, of stream: UInt32) {
+        guard !subscribers[subscriber][lane].prelude.isEmpty else { return }
+        var kept = ByteQueue()
+        var dropped: UInt64 = 0
+        unsafe MessageFraming.forEachFrame(subscribers[subscriber][lane].prelude.readable) { frame in
+            if let header = try? unsafe MediaHeader(parsing: frame), header.stream.rawValue == stream {
+                dropped += 1
+            } else {
+                unsafe MessageFraming.append(frame, to: &kept)
+            }
+        }
+        guard dropped > 0 else { return }
+        budget.give(subscribers[subscriber][lane].prelude.count - kept.count)
+        swap(&subscribers[subscriber][lane].prelude, &kept)
+        subscribers[subscriber][lane].preludeFrames &-= dropped
+        subscribers[subscriber].account.unsubscribed &+= dropped
     }
 
     /// Frees the log from a begun message by copying its rest to the subscriber.
@@ -103,7 +127,7 @@ extension RoomFanout {
         subscribers[subscriber].residue.removeAll()
     }
 
-    /// The slots of the streams that a subscriber wants.
+    /// The slots of the streams that a subscriber wants, ended ones that it still gets the rest of included.
     package func subscribed(_ subscriber: Int) -> [StreamSlot] {
         subscribers[subscriber].interests.indices.filter { subscribers[subscriber].interests[$0].isWanted }.map(StreamSlot.init)
     }
@@ -111,9 +135,9 @@ extension RoomFanout {
     /// Whether there may be bytes for the subscriber. A publisher's own frames count until the next pull passes over them.
     package func hasPending(_ subscriber: Int) -> Bool {
         subscribers[subscriber].isMidMessage
-            || subscribers[subscriber].audio.sequence < audio.next || !subscribers[subscriber].audio.prelude.isEmpty
-            || subscribers[subscriber].video.sequence < video.next || !subscribers[subscriber].video.prelude.isEmpty
-            || subscribers[subscriber].data.sequence < data.next || !subscribers[subscriber].data.prelude.isEmpty
+            || subscribers[subscriber][.audio].sequence < self[.audio].next || !subscribers[subscriber][.audio].prelude.isEmpty
+            || subscribers[subscriber][.video].sequence < self[.video].next || !subscribers[subscriber][.video].prelude.isEmpty
+            || subscribers[subscriber][.data].sequence < self[.data].next || !subscribers[subscriber][.data].prelude.isEmpty
     }
 
     // MARK: Accounting

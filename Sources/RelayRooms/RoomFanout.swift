@@ -5,9 +5,8 @@ package import RelayBase
 /// Pure: frames come in by ``append(_:slot:traits:now:)``, bytes go out by ``pull(_:into:now:)``, and nothing happens in between.
 package struct RoomFanout: ~Copyable {
     package let limits: Limits
-    var audio: LaneLog
-    var video: LaneLog
-    var data: LaneLog
+    let budget: ByteBudget
+    private var logs: LaneTable<LaneLog>
     package internal(set) var streams: UniqueTable<StreamState>
     package internal(set) var subscribers: UniqueTable<Subscriber>
     /// Streams per lane that have a slot.
@@ -19,11 +18,17 @@ package struct RoomFanout: ~Copyable {
     /// Slots beyond this answer `nil`: a table per subscriber is indexed by slot.
     private static let streamsMax = 4_096
 
-    package init(limits: Limits) {
+    /// - Parameter budget: shared by the rooms of the loop.
+    package init(limits: Limits, budget: ByteBudget) {
+        self.budget = budget
         self.limits = limits
-        audio = LaneLog(bytesMax: limits.audioLogBytesMax)
-        video = LaneLog(bytesMax: limits.videoLogBytesMax)
-        data = LaneLog(bytesMax: limits.dataLogBytesMax)
+        logs = LaneTable { lane in
+            switch lane {
+            case .audio: LaneLog(bytesMax: limits.audioLogBytesMax)
+            case .video: LaneLog(bytesMax: limits.videoLogBytesMax)
+            case .data: LaneLog(bytesMax: limits.dataLogBytesMax)
+            }
+        }
         streams = UniqueTable(capacityMax: RoomFanout.streamsMax)
         subscribers = UniqueTable(capacityMax: limits.participantsPerRoomMax)
     }
@@ -37,20 +42,8 @@ package struct RoomFanout: ~Copyable {
     }
 
     subscript(lane: Lane) -> LaneLog {
-        _read {
-            switch lane {
-            case .audio: yield audio
-            case .video: yield video
-            case .data: yield data
-            }
-        }
-        _modify {
-            switch lane {
-            case .audio: yield &audio
-            case .video: yield &video
-            case .data: yield &data
-            }
-        }
+        unsafeAddress { unsafe UnsafePointer(logs.address(of: lane)) }
+        unsafeMutableAddress { unsafe logs.address(of: lane) }
     }
 
     func deadlineNanoseconds(_ lane: Lane) -> UInt64 {
@@ -68,6 +61,7 @@ package struct RoomFanout: ~Copyable {
     /// Takes a slot for a stream; `nil` when the room has no more.
     package mutating func addStream(id: UInt32, publisher: ParticipantID, lane: Lane) -> StreamSlot? {
         freeEndedStreams()
+        if streams.count >= RoomFanout.streamsMax { forceOutEndedStreams() }
         guard let handle = streams.insert(StreamState(id: id, publisher: publisher, lane: lane)) else { return nil }
         laneStreams[lane] += 1
         return StreamSlot(Int(handle.index))
@@ -90,15 +84,20 @@ package struct RoomFanout: ~Copyable {
         streams.isLive(slot.index) && streams[slot.index].endedAt == nil
     }
 
-    /// Visits the frames that a late joiner is given, oldest first: the configuration, then everything from the last key frame on.
-    package func withCachedFrames(_ slot: StreamSlot, _ body: (UnsafeRawBufferPointer) -> Void) {
-        unsafe MessageFraming.forEachFrame(streams[slot.index].configuration.readable, body)
-        unsafe MessageFraming.forEachFrame(streams[slot.index].groupOfPictures.readable, body)
+    /// Copies of the frames that a late joiner is given, oldest first: the configuration, then everything from the last key frame on. Copies, because
+    /// whoever gets them may come back and change the room.
+    package func cachedFrames(_ slot: StreamSlot) -> [[UInt8]] {
+        unsafe cachedConfiguration(slot) + MessageFraming.frames(streams[slot.index].groupOfPictures.readable)
+    }
+
+    /// A copy of the configuration frame, if there is one.
+    package func cachedConfiguration(_ slot: StreamSlot) -> [[UInt8]] {
+        unsafe MessageFraming.frames(streams[slot.index].configuration.readable)
     }
 
     /// Drops what is cached of a stream whose frames no longer come.
     package mutating func forgetCache(_ slot: StreamSlot) {
-        streams[slot.index].forgetGroup()
+        streams[slot.index].forgetGroup(budget)
         streams[slot.index].configuration.removeAll()
     }
 
@@ -106,6 +105,7 @@ package struct RoomFanout: ~Copyable {
     package mutating func endStream(_ slot: StreamSlot) {
         guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return }
         setKeyFrameWanted(slot, false)
+        streams[slot.index].forgetGroup(budget)
         streams[slot.index].endedAt = self[streams[slot.index].lane].next
         freeEndedStreams()
     }
@@ -118,9 +118,29 @@ package struct RoomFanout: ~Copyable {
             for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) {
                 closeInterest(subscriber, StreamSlot(index))
             }
-            streams.remove(streams.handle(at: index))
-            laneStreams[lane] -= 1
+            free(StreamSlot(index))
         }
+    }
+
+    private mutating func free(_ slot: StreamSlot) {
+        streams[slot.index].forgetGroup(budget)
+        laneStreams[streams[slot.index].lane] -= 1
+        streams.remove(streams.handle(at: slot.index))
+    }
+
+    /// All slots are taken: whoever still lags behind in a stream that has ended loses the rest of it, so that nobody's publishing waits for a slow reader.
+    ///
+    /// Entries of a freed slot may stay in the log: they lie before the `from` of every interest to come.
+    private mutating func forceOutEndedStreams() {
+        for index in 0..<streams.endIndex where streams.isLive(index) && streams[index].endedAt != nil {
+            for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) { unsubscribe(subscriber, StreamSlot(index)) }
+            free(StreamSlot(index))
+        }
+    }
+
+    /// The room goes: what it holds of the budget goes back.
+    package mutating func releaseBudget() {
+        for index in 0..<streams.endIndex where streams.isLive(index) { streams[index].forgetGroup(budget) }
     }
 
     /// Ends a subscriber's interest in a slot and moves its frames into ``FrameAccount/entered``.
@@ -151,7 +171,7 @@ package struct RoomFanout: ~Copyable {
     /// - Parameter frame: header and payload, validated.
     package mutating func append(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) -> Appended {
         if traits.contains(.key) { setKeyFrameWanted(slot, false) }
-        unsafe streams[slot.index].cache(frame, traits: traits, groupBytesMax: limits.gopCacheBytesMax)
+        unsafe streams[slot.index].cache(frame, traits: traits, groupBytesMax: limits.gopCacheBytesMax, budget: budget)
         guard streams[slot.index].subscribers > 0 else { return .nobody }
         let lane = streams[slot.index].lane
         let header = MessageFraming.headerByteCount(payload: frame.count)
@@ -173,7 +193,7 @@ package struct RoomFanout: ~Copyable {
             if lane == .video { subscribers[index].setTrouble(slot, lane: lane, awaitsKey: true) }
         }
         if lane == .video {
-            streams[slot.index].forgetGroup()
+            streams[slot.index].forgetGroup(budget)
             setKeyFrameWanted(slot, true)
         }
     }

@@ -26,10 +26,10 @@ package struct StreamState: ~Copyable {
     }
 
     /// Keeps what a late joiner needs: the configuration, and of video everything from the last key frame on.
-    mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, groupBytesMax: Int) {
+    mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, groupBytesMax: Int, budget: ByteBudget) {
         if traits.contains(.configuration) {
             // Frames of the old configuration are of no use with the new one; said again unchanged, it leaves them good.
-            if unsafe !isSameConfiguration(frame) { forgetGroup() }
+            if unsafe !isSameConfiguration(frame) { forgetGroup(budget) }
             configuration.removeAll()
             unsafe MessageFraming.append(frame, to: &configuration)
             return
@@ -37,12 +37,13 @@ package struct StreamState: ~Copyable {
         guard lane == .video else { return }
         if traits.contains(.key) {
             keyFrameWanted = false
-            forgetGroup()
+            forgetGroup(budget)
         } else if groupFrames == 0 {
             return
         }
-        guard groupOfPictures.count + frame.count <= groupBytesMax else {
-            forgetGroup()
+        let byteCount = MessageFraming.headerByteCount(payload: frame.count) + frame.count
+        guard groupOfPictures.count + byteCount <= groupBytesMax, budget.take(byteCount) else {
+            forgetGroup(budget)
             return
         }
         unsafe MessageFraming.append(frame, to: &groupOfPictures)
@@ -55,7 +56,8 @@ package struct StreamState: ~Copyable {
         return unsafe configuration.count == header + payload.count && configuration.readable.dropFirst(header).elementsEqual(payload)
     }
 
-    mutating func forgetGroup() {
+    mutating func forgetGroup(_ budget: ByteBudget) {
+        budget.give(groupOfPictures.count)
         groupOfPictures.removeAll()
         groupOfPictures.releaseIfEmpty()
         groupFrames = 0

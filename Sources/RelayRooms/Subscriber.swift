@@ -37,9 +37,7 @@ package struct Subscriber: ~Copyable {
     package let participant: ParticipantID
     /// The connection that the server knows the subscriber by; opaque here.
     package let token: UInt64
-    var audio: LaneCursor
-    var video: LaneCursor
-    var data: LaneCursor
+    private var cursors: LaneTable<LaneCursor>
     /// By slot index.
     var interests: [StreamInterest] = []
     /// The lane of the message that was begun and is not finished, and how much of it is gone.
@@ -54,29 +52,21 @@ package struct Subscriber: ~Copyable {
     init(participant: ParticipantID, token: UInt64, audioFrom: UInt64, videoFrom: UInt64, dataFrom: UInt64) {
         self.participant = participant
         self.token = token
-        audio = LaneCursor(sequence: audioFrom)
-        video = LaneCursor(sequence: videoFrom)
-        data = LaneCursor(sequence: dataFrom)
+        cursors = LaneTable { lane in
+            switch lane {
+            case .audio: LaneCursor(sequence: audioFrom)
+            case .video: LaneCursor(sequence: videoFrom)
+            case .data: LaneCursor(sequence: dataFrom)
+            }
+        }
     }
 
     /// Whether the last bytes that were pulled end inside a message: then nothing else may be sent before its rest.
     package var isMidMessage: Bool { begunLane != nil || !residue.isEmpty }
 
     subscript(lane: Lane) -> LaneCursor {
-        _read {
-            switch lane {
-            case .audio: yield audio
-            case .video: yield video
-            case .data: yield data
-            }
-        }
-        _modify {
-            switch lane {
-            case .audio: yield &audio
-            case .video: yield &video
-            case .data: yield &data
-            }
-        }
+        unsafeAddress { unsafe UnsafePointer(cursors.address(of: lane)) }
+        unsafeMutableAddress { unsafe cursors.address(of: lane) }
     }
 
     /// Notes what became of a stream's decodability, and keeps the lane's count of troubled streams true.

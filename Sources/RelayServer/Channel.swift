@@ -49,6 +49,8 @@ final class Channel {
     /// The transport ends once everything queued is sent.
     var endsAfterFlush = false
     var isGone = false
+    /// More control messages wait than the bound allows: closed at the end of the turn, when nobody is in the middle of something.
+    var hasOverflowed = false
 
     init(
         connection: Connection, stream: HTTP2StreamID?, purpose: Purpose, identity: RelayMessage.Identity?, inbound: WebSocketInboundConfiguration,
@@ -115,14 +117,16 @@ struct RequestBudget {
         filledAt = now
     }
 
-    mutating func take(now: MonotonicInstant) -> Bool {
+    /// - Parameter byteCount: a message costs one request, and one more for each further KiB.
+    mutating func take(byteCount: Int, now: MonotonicInstant) -> Bool {
         let elapsed = min(now.milliseconds(since: filledAt), 1_000)
         if elapsed > 0 {
             thousandths = min(thousandths + elapsed * perSecond, perSecond * 1_000)
             filledAt = now
         }
-        guard thousandths >= 1_000 else { return false }
-        thousandths -= 1_000
+        let cost = min(1_000 * UInt64(1 + byteCount / 1_024), perSecond * 1_000)
+        guard thousandths >= cost else { return false }
+        thousandths -= cost
         return true
     }
 }
@@ -137,9 +141,9 @@ final class LocalRoom {
     var routes: [StreamRoute] = []
     var isDirty = false
 
-    init(number: RoomNumber, limits: Limits) {
+    init(number: RoomNumber, limits: Limits, budget: ByteBudget) {
         self.number = number
-        fanout = RoomFanout(limits: limits)
+        fanout = RoomFanout(limits: limits, budget: budget)
     }
 }
 
@@ -148,5 +152,13 @@ struct StreamRoute {
     /// This loop asked the publisher's loop for the frames.
     var isRequested = false
     /// Other loops that asked this one.
-    var remote: [RemoteInterest] = []
+    var remote: [RemoteRoute] = []
+}
+
+/// Another loop that gets a stream's frames, and what it has missed because the ring to it was full.
+struct RemoteRoute {
+    let interest: RemoteInterest
+    /// Video: frames that refer to a lost one are of no use there.
+    var awaitsKey = false
+    var owesConfiguration = false
 }

@@ -38,12 +38,23 @@ final class Connection {
     var timer: TimerID?
     var handshakeCounted = true
     var wantsWrite = false
+    /// When the kernel last took bytes, or none were waiting.
+    var lastProgress: MonotonicInstant
+    /// HTTP/2: when the last request came.
+    var lastRequest: MonotonicInstant
+    /// The loop's count of reloads when the handshake began.
+    let contextGeneration: Int
     var isDirty = false
     /// Bytes were left in the receive buffers so that other connections get their turn.
     var readsLater = false
     var closeReason: String?
 
-    init(secure: SecureConnection, descriptor: FileDescriptor, address: SocketAddress, limits: Limits) {
+    init(
+        secure: SecureConnection, descriptor: FileDescriptor, address: SocketAddress, contextGeneration: Int, limits: Limits, now: MonotonicInstant
+    ) {
+        self.contextGeneration = contextGeneration
+        lastProgress = now
+        lastRequest = now
         self.secure = secure
         self.descriptor = descriptor
         self.address = address

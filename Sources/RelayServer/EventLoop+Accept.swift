@@ -61,7 +61,8 @@ extension EventLoop {
             return
         }
         let secure = SecureConnection(descriptor: descriptor.number, machine: machine, scratch: scratch)
-        let connection = Connection(secure: secure, descriptor: descriptor, address: address, limits: limits)
+        let connection = Connection(
+            secure: secure, descriptor: descriptor, address: address, contextGeneration: contextGeneration, limits: limits, now: now)
         guard let handle = connections.insert(connection) else {
             refuse(descriptor, address, Admission.Refusal.connectionsMax.rawValue)
             return
@@ -101,6 +102,12 @@ extension EventLoop {
             let reason = handshakeReason(error)
             counters.handshakeFailures[reason, default: 0] &+= 1
             shared.log.info("handshake_failed", [("address", "\(connection.address)"), ("reason", reason)])
+            close(connection, reason: "handshake_failed")
+            return false
+        }
+        // Certificates or revocation lists were replaced while the handshake was under way.
+        if connection.contextGeneration != contextGeneration, let fault = connection.secure.peerFault(under: context) {
+            counters.handshakeFailures[fault.reason, default: 0] &+= 1
             close(connection, reason: "handshake_failed")
             return false
         }
@@ -239,6 +246,10 @@ extension EventLoop {
         case .http2(let session):
             if connection.closesAfterOutbound {
                 close(connection, reason: connection.closeReason ?? "close_timeout")
+            } else if isIdleHTTP2(connection) {
+                connection.closeReason = "idle"
+                session.goAway(.noError)
+                closeAfterFlush(connection, reason: "idle")
             } else {
                 expireHTTP2(connection, session)
             }

@@ -19,6 +19,7 @@ extension EventLoop {
 
     /// The end of a turn: everything that subscribers and others are due is sealed and sent, as far as the kernel takes it.
     func flushDirty() {
+        closeOverflowing()
         var place = 0
         while place < dirtyRooms.count {
             let room = dirtyRooms[place]
@@ -90,7 +91,7 @@ extension EventLoop {
             try unsafe connection.secure.send(UnsafeRawBufferPointer(rebasing: egress[..<count]))
             counters.sends &+= 1
         }
-        if !connection.isBlocked { channel.lastProgress = now }
+        if !connection.isBlocked { connection.lastProgress = now }
         if channel.endsAfterFlush, !hasQueued(channel), !connection.isBlocked {
             connection.closeReason = connection.closeReason ?? channel.closeReason
             closeAfterFlush(connection, reason: "closed")
@@ -144,6 +145,7 @@ extension EventLoop {
             try unsafe connection.secure.send(http2Output.readable)
             counters.sends &+= 1
         }
+        if !connection.isBlocked { connection.lastProgress = now }
         // Producing may have closed streams.
         while let event = session.nextEvent() { closedWhileSending(event, connection) }
         if session.isFinished, !connection.isBlocked { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_finished") }
@@ -182,8 +184,11 @@ extension EventLoop {
     }
 
     func writable(_ connection: Connection) {
+        let waiting = connection.secure.unsentCount
         do {
-            guard try connection.secure.flush() else { return }
+            let isEmpty = try connection.secure.flush()
+            if connection.secure.unsentCount < waiting { connection.lastProgress = now }
+            guard isEmpty else { return }
         } catch {
             close(connection, reason: error.reason)
             return
@@ -194,8 +199,8 @@ extension EventLoop {
 
     /// Bytes wait for the peer, and it has taken none for too long.
     func isStalled(_ channel: Channel) -> Bool {
+        if channel.connection.isBlocked { return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax }
         guard now.milliseconds(since: channel.lastProgress) >= limits.stallMillisecondsMax else { return false }
-        if channel.connection.isBlocked { return true }
         guard case .http2(let session) = channel.connection.phase, let stream = channel.stream else { return false }
         return session.sendCapacity(stream) == 0
     }

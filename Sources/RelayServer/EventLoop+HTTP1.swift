@@ -8,6 +8,8 @@ extension EventLoop {
     private static let pipelinedBytesMax = 256 << 10
 
     func receivedHTTP1(_ connection: Connection, _ bytes: UnsafeMutableRawBufferPointer) {
+        // After the last response nothing is read into memory any more.
+        guard !connection.closesAfterOutbound else { return }
         unsafe connection.inbound.append(UnsafeRawBufferPointer(bytes))
         serveHTTP1(connection)
     }

@@ -29,13 +29,23 @@ extension EventLoop {
         while connections.contains(connection.handle), let event = session.nextEvent() { handle(event, connection, session) }
         guard connections.contains(connection.handle) else { return }
         if session.fault != nil { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_fault") }
-        if !connection.closesAfterOutbound { setDeadline(connection, session.nextDeadline) }
+        if !connection.closesAfterOutbound { setDeadline(connection, min(session.nextDeadline, idleDeadline(connection))) }
         markDirty(connection)
     }
 
+    /// A connection that carries no WebSocket ends some time after its last request, whatever the client left half open.
+    private func idleDeadline(_ connection: Connection) -> MonotonicInstant {
+        guard connection.channels.isEmpty else { return .distantFuture }
+        return connection.lastRequest.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax)
+    }
+
+    func isIdleHTTP2(_ connection: Connection) -> Bool { now >= idleDeadline(connection) }
+
     private func handle(_ event: HTTP2Event, _ connection: Connection, _ session: HTTP2Session) {
         switch event {
-        case .request(let id, let fields, let endOfStream): request(connection, session, id, fields, endOfStream)
+        case .request(let id, let fields, let endOfStream):
+            connection.lastRequest = now
+            request(connection, session, id, fields, endOfStream)
         case .headerListTooLarge(let id):
             counters.httpRequests &+= 1
             respondHTTP2(session, id, ProblemDocument(HTTPFault.tooManyFields).response())
@@ -48,6 +58,7 @@ extension EventLoop {
         case .streamClosed(let id, let code):
             guard let place = connection.channels.firstIndex(where: { $0.stream == id }) else { return }
             let channel = connection.channels.remove(at: place).channel
+            connection.lastRequest = now
             channelGone(channel, reason: code == .noError ? "peer_ended" : "stream_reset")
         case .writable(let id):
             if connection.channel(of: id) != nil { markDirty(connection) }

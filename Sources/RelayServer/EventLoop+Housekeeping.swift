@@ -55,6 +55,7 @@ extension EventLoop {
     /// New certificates, authorities or revocation lists: live connections that the new ones do not trust end.
     func reload(_ context: TLSContext) {
         self.context = context
+        contextGeneration += 1
         for handle in connections.handles {
             guard let connection = connections[handle], connection.identity != nil, let fault = connection.secure.peerFault(under: context) else {
                 continue

@@ -98,22 +98,45 @@ extension EventLoop {
         case .nobody: if room.routes[slot.index].remote.isEmpty { counters.framesWithoutSubscribers &+= 1 }
         case .refused: break
         }
-        for place in 0..<room.routes[slot.index].remote.count {
-            unsafe copy(bytes, to: room.routes[slot.index].remote[place], traits)
-        }
+        for place in 0..<room.routes[slot.index].remote.count { unsafe copy(bytes, traits, room, slot, remote: place) }
     }
 
-    private func copy(_ bytes: UnsafeRawBufferPointer, to interest: RemoteInterest, _ traits: FrameTraits) {
-        let ring = shared.rings[index][interest.loop]
-        guard let record = unsafe ring.tryReserve(RingRecord.headerBytes + bytes.count) else {
+    /// Puts a frame into the ring to another loop. A full ring loses it, and of video everything up to the next key frame, which is asked for.
+    private func copy(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ room: LocalRoom, _ slot: StreamSlot, remote place: Int) {
+        let route = room.routes[slot.index].remote[place]
+        if route.owesConfiguration, !traits.contains(.configuration) {
+            room.routes[slot.index].remote[place].owesConfiguration = false
+            for configuration in room.fanout.cachedConfiguration(slot) {
+                unsafe configuration.withUnsafeBytes { unsafe copy($0, .configuration, room, slot, remote: place) }
+            }
+        }
+        if route.awaitsKey, traits.isDisjoint(with: [.key, .configuration]) {
             counters.framesLostBetweenLoops &+= 1
             return
         }
+        guard unsafe write(bytes, traits, to: route.interest) else {
+            counters.framesLostBetweenLoops &+= 1
+            if traits.contains(.configuration) {
+                room.routes[slot.index].remote[place].owesConfiguration = true
+            } else if room.fanout.streams[slot.index].lane == .video, !traits.contains(.discardable) {
+                room.routes[slot.index].remote[place].awaitsKey = true
+                room.fanout.wantKeyFrame(slot)
+                markDirty(room)
+            }
+            return
+        }
+        if traits.contains(.key) { room.routes[slot.index].remote[place].awaitsKey = false }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, to interest: RemoteInterest) -> Bool {
+        let ring = shared.rings[index][interest.loop]
+        guard let record = unsafe ring.tryReserve(RingRecord.headerBytes + bytes.count) else { return false }
         unsafe RingRecord(room: interest.room, slot: interest.slot, traits: traits).write(into: record)
         unsafe UnsafeMutableRawBufferPointer(rebasing: record[RingRecord.headerBytes...]).copyMemory(from: bytes)
         ring.commit()
         ringsWritten[interest.loop] = true
         counters.framesToOtherLoops &+= 1
+        return true
     }
 
     // MARK: Between loops
@@ -174,15 +197,18 @@ extension EventLoop {
     /// Another loop wants a stream of a publisher here, or lets go of it.
     func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ isWanted: Bool) {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
-        room.routes[slot.index].remote.removeAll { $0.loop == interest.loop }
+        room.routes[slot.index].remote.removeAll { $0.interest.loop == interest.loop }
         guard isWanted else { return }
-        room.routes[slot.index].remote.append(interest)
+        room.routes[slot.index].remote.append(RemoteRoute(interest: interest))
+        let place = room.routes[slot.index].remote.count - 1
         // What a late joiner needs goes before everything else through the same ring.
         var hasKey = false
-        unsafe room.fanout.withCachedFrames(slot) { frame in
-            guard let header = try? unsafe MediaHeader(parsing: frame) else { return }
-            hasKey = hasKey || header.flags.contains(.key)
-            unsafe copy(frame, to: interest, FrameTraits(header))
+        for cached in room.fanout.cachedFrames(slot) {
+            unsafe cached.withUnsafeBytes { frame in
+                guard let header = try? unsafe MediaHeader(parsing: frame) else { return }
+                hasKey = hasKey || header.flags.contains(.key)
+                unsafe copy(frame, FrameTraits(header), room, slot, remote: place)
+            }
         }
         if !hasKey, room.fanout.streams[slot.index].lane == .video {
             room.fanout.wantKeyFrame(slot)

@@ -130,7 +130,7 @@ extension EventLoop {
     /// This loop's share of the room, made when its first member comes.
     private func localRoom(_ joined: Joined) -> LocalRoom? {
         if let handle = roomHandles[joined.room] { return rooms[handle] }
-        let room = LocalRoom(number: joined.room, limits: limits)
+        let room = LocalRoom(number: joined.room, limits: limits, budget: budget)
         guard let handle = rooms.insert(room) else { return nil }
         room.handle = handle
         roomHandles[joined.room] = handle
@@ -141,6 +141,7 @@ extension EventLoop {
     func dropRoom(_ room: LocalRoom) {
         for route in room.routes where route.isRequested { withdrawInterest(room, route) }
         counters.frames.add(room.fanout.totalAccount())
+        room.fanout.releaseBudget()
         _ = rooms.remove(room.handle)
         roomHandles[room.number] = nil
     }

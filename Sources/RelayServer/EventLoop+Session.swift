@@ -9,10 +9,11 @@ extension EventLoop {
     static let protocolVersion = 1
     private static let displayNameBytesMax = 64
     private static let sourceBytesMax = 64
+    private static let streamsPerRequestMax = 1_024
 
     /// One text message of a session. Whatever it is, it gets exactly one answer; only what is not JSON at all closes.
     func request(_ channel: Channel, _ bytes: [UInt8]) {
-        guard channel.requestBudget.take(now: now) else {
+        guard channel.requestBudget.take(byteCount: bytes.count, now: now) else {
             beginClose(channel, .policyViolation, reason: "more than controlMessagesPerSecondMax", counted: "control_rate")
             return
         }
@@ -171,8 +172,8 @@ extension EventLoop {
             membership.subscribesToAll = true
             slots = room.foreignSlots(to: membership.participant)
         } else {
-            guard let streams = request.streams, !streams.isEmpty else { throw .badValue("streams") }
-            for stream in streams {
+            guard let streams = request.streams, !streams.isEmpty, streams.count <= EventLoop.streamsPerRequestMax else { throw .badValue("streams") }
+            for stream in Set(streams).sorted() {
                 guard let slot = room.fanout.slot(of: stream), room.routes[slot.index].entry.publisher != membership.participant else {
                     throw Refusal(RoomFault.unknownStream)
                 }
@@ -198,10 +199,10 @@ extension EventLoop {
         var slots: [StreamSlot] = []
         if request.all == true {
             membership.subscribesToAll = false
-            slots = room.foreignSlots(to: membership.participant)
+            slots = room.fanout.subscribed(Int(membership.subscriber.index))
         } else {
-            guard let streams = request.streams, !streams.isEmpty else { throw .badValue("streams") }
-            for stream in streams {
+            guard let streams = request.streams, !streams.isEmpty, streams.count <= EventLoop.streamsPerRequestMax else { throw .badValue("streams") }
+            for stream in Set(streams).sorted() {
                 guard let slot = room.fanout.slot(of: stream) else { throw Refusal(RoomFault.unknownStream) }
                 slots.append(slot)
             }

@@ -91,7 +91,7 @@ extension EventLoop {
             case .message(let kind, let compressed, let location):
                 unsafe message(channel, kind, compressed: compressed, channel.inbound.payload(location, in: rest))
             case .ping(let location):
-                guard channel.closing.maySend else { continue }
+                guard channel.closing.maySend, !channel.hasOverflowed else { continue }
                 unsafe WebSocketFrameEncoder.append(.pong, channel.inbound.payload(location, in: rest), maskingKey: nil, to: &channel.control)
                 markDirty(channel.connection)
                 boundControl(channel)
@@ -102,7 +102,7 @@ extension EventLoop {
     }
 
     private func message(_ channel: Channel, _ kind: WebSocketMessageKind, compressed: Bool, _ payload: UnsafeRawBufferPointer) {
-        guard channel.closing.maySend else { return }
+        guard channel.closing.maySend, !channel.hasOverflowed else { return }
         if compressed {
             unsafe compressedMessage(channel, kind, payload)
             return
@@ -213,12 +213,20 @@ extension EventLoop {
     /// A peer that makes the relay talk and does not listen is closed.
     func boundControl(_ channel: Channel) {
         guard channel.purpose == .session || channel.control.count > shared.configuration.echoMessageBytesMax * 4 else { return }
-        guard channel.control.count > limits.controlQueueBytesMax else { return }
-        beginClose(channel, .tryAgainLater, reason: "control messages not read", counted: "control_queue")
+        guard channel.control.count > limits.controlQueueBytesMax, !channel.hasOverflowed else { return }
+        channel.hasOverflowed = true
+        overflowing.append(channel)
+    }
+
+    /// Closes whoever overflowed in this turn. Not at once: whoever made it say something goes on with its room and its streams after that.
+    func closeOverflowing() {
+        while let channel = overflowing.popLast() {
+            beginClose(channel, .tryAgainLater, reason: "control messages not read", counted: "control_queue")
+        }
     }
 
     func sendText(_ channel: Channel, _ bytes: [UInt8]) {
-        guard !channel.isGone, channel.closing.maySend else { return }
+        guard !channel.isGone, !channel.hasOverflowed, channel.closing.maySend else { return }
         unsafe bytes.withUnsafeBytes { unsafe channel.append(.text, $0) }
         markDirty(channel.connection)
         boundControl(channel)

@@ -40,6 +40,10 @@ final class EventLoop {
     var counters = LoopCounters()
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
+    let budget: ByteBudget
+    var overflowing: [Channel] = []
+    /// Counts reloads: a handshake that began under an older context is checked against the newest.
+    var contextGeneration = 0
     var http2Output = ByteQueue()
     var now: MonotonicInstant
     var dirtyRooms: [LocalRoom] = []
@@ -79,6 +83,7 @@ final class EventLoop {
         connections = Slab(capacityMax: shared.limits.connectionsMax)
         channels = Slab()
         rooms = Slab()
+        budget = ByteBudget(bytesMax: shared.limits.cacheBytesMax)
         home = Rooms(limits: shared.limits, loop: index, loops: shared.loops)
         unsafe egress = .allocate(byteCount: EventLoop.egressBytes, alignment: 64)
         ringsWritten = Array(repeating: false, count: shared.loops)
@@ -150,7 +155,7 @@ final class EventLoop {
         guard let connection = connections[handle] else { return }
         if readiness.contains(.writable) { writable(connection) }
         guard connections.contains(handle) else { return }
-        if !readiness.isDisjoint(with: [.readable, .readHangup, .hangup, .error]) { readable(connection) }
+        if readiness.promisesRead { readable(connection) }
     }
 
     /// Reads on where a connection was stopped for fairness.

@@ -68,6 +68,7 @@ struct LimitName: Sendable {
         LimitName("videoLogBytesMax", bytes) { $0.videoLogBytesMax = $1 },
         LimitName("dataLogBytesMax", bytes) { $0.dataLogBytesMax = $1 },
         LimitName("gopCacheBytesMax", bytes) { $0.gopCacheBytesMax = $1 },
+        LimitName("cacheBytesMax", 1...(1 << 40)) { $0.cacheBytesMax = $1 },
         LimitName("keyFrameRequestMillisecondsMin", time) { $0.keyFrameRequestMillisecondsMin = UInt64($1) },
     ]
 }
@@ -87,17 +88,7 @@ extension ServerConfiguration {
     ]
 
     static func variable(of path: [String]) -> String {
-        var name = "SEGUE"
-        for key in path {
-            name += "_"
-            var previousIsLower = false
-            for character in key {
-                if character.isUppercase, previousIsLower { name += "_" }
-                previousIsLower = !character.isUppercase
-                name += character.uppercased()
-            }
-        }
-        return name
+        "SEGUE_" + path.map { snakeCased($0).uppercased() }.joined(separator: "_")
     }
 
     static func path(ofVariable name: String) -> [String]? {

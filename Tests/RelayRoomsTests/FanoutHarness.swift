@@ -13,6 +13,8 @@ struct TestFrame: Equatable {
 
     var bytes: [UInt8] {
         var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: max(byteCount, 16))
+        // Version 1, video, no flags.
+        bytes.replaceSubrange(0..<4, with: [0x11, 0, 0, 0])
         for (offset, value) in [(4, stream), (8, number)] {
             for shift in 0..<4 { bytes[offset + shift] = UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * shift)) }
         }
@@ -62,7 +64,7 @@ final class Harness {
     init(_ change: (inout Limits) -> Void = { _ in }) {
         var limits = Limits()
         change(&limits)
-        fanout = RoomFanout(limits: limits)
+        fanout = RoomFanout(limits: limits, budget: ByteBudget(bytesMax: limits.cacheBytesMax))
     }
 
     func subscriber(_ participant: UInt32 = 9) -> Handle {
@@ -108,7 +110,9 @@ final class Harness {
     func keyFrameRequest() -> StreamSlot? { fanout.nextKeyFrameRequest(now: now) }
     func isMidMessage(_ subscriber: Handle) -> Bool { fanout.subscribers[Int(subscriber.index)].isMidMessage }
     func capacity(_ lane: Lane) -> Int { fanout[lane].byteCapacity }
-    func preludeBytes(_ subscriber: Handle) -> Int { fanout.subscribers[Int(subscriber.index)].video.prelude.count }
+    func preludeBytes(_ subscriber: Handle) -> Int { fanout.subscribers[Int(subscriber.index)][.video].prelude.count }
+    var budgetUsed: Int { fanout.budget.used }
+    func removeAll(_ subscribers: [Handle]) { for subscriber in subscribers { fanout.removeSubscriber(subscriber) } }
     func total() -> FrameAccount { fanout.totalAccount() }
 
     func advance(milliseconds: UInt64) {

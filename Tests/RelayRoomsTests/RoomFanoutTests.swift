@@ -233,6 +233,53 @@ struct RoomFanoutTests {
         #expect(h.imbalance(subscriber) == 0)
     }
 
+    @Test("what late joiners are given is bounded over all of them: beyond the budget they wait for a key frame")
+    func budget() {
+        let h = Harness { $0.cacheBytesMax = 250_000 }
+        let slot = h.stream(1, .video)
+        h.publish(slot, bytes: 60_000, .key)
+        let subscribers = (1...10).map { h.subscriber(UInt32($0)) }
+        let served = subscribers.count { h.subscribe($0, slot) }
+        #expect(served == 3)
+        #expect(h.budgetUsed <= 250_000)
+        for subscriber in subscribers.prefix(3) { #expect(h.drain(subscriber) == [1]) }
+        #expect(h.budgetUsed < 61_000)
+        h.removeAll(subscribers)
+        h.fanout.endStream(slot)
+        #expect(h.budgetUsed == 0)
+    }
+
+    @Test("protocol §4: after unsubscribing nothing of the stream follows, not even what a late joiner was owed")
+    func unsubscribeDropsPrelude() {
+        let h = Harness()
+        let slot = h.stream(1, .video)
+        let other = h.stream(2, .video)
+        for slot in [slot, other] { h.publish(slot, .key) }
+        let subscriber = h.subscriber()
+        h.subscribe(subscriber, slot)
+        h.subscribe(subscriber, other)
+        h.unsubscribe(subscriber, slot)
+        #expect(h.drain(subscriber) == [2])
+        #expect(h.account(subscriber).unsubscribed == 1)
+        #expect(h.imbalance(subscriber) == 0)
+    }
+
+    @Test("a reader that lags behind in ended streams does not use up the room's slots")
+    func slotsUnderChurn() {
+        let h = Harness()
+        let lagging = h.subscriber()
+        for id in 1...5_000 as ClosedRange<UInt32> {
+            let slot = h.stream(id, .data)
+            #expect(slot.index >= 0)
+            h.subscribe(lagging, slot)
+            h.publish(slot)
+            h.fanout.endStream(slot)
+        }
+        #expect(h.imbalance(lagging) == 0)
+        let numbers = h.drain(lagging)
+        #expect(numbers == numbers.sorted() && numbers.last == 5_000)
+    }
+
     @Test("a subscriber that subscribes over and over without reading is not given the group of pictures again and again")
     func boundedPrelude() {
         let h = Harness { $0.gopCacheBytesMax = 100_000 }

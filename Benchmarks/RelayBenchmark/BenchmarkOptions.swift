@@ -1,0 +1,94 @@
+/// What to measure, and for how long.
+struct BenchmarkOptions {
+    enum Part: String, CaseIterable {
+        case allocations
+        case memory
+        case speed
+        /// Not a measurement: load for a profiler.
+        case hold
+    }
+
+    static let help = """
+        Usage: Benchmarks/run [PART…] [OPTIONS]
+
+          allocations   C-library allocations of the relay per relayed frame, steady state
+          memory        resident bytes per idle TLS WebSocket connection, and per further WebSocket on one HTTP/2 connection
+          speed         frames delivered per CPU-second of the relay, beside the floor: sealing and sending alone
+          hold          keep one room busy for --seconds, for a profiler
+        Without a part: allocations, memory and speed.
+
+          --runs N          interleaved runs of speed, of which the median counts (5)
+          --seconds S       length of each measured window (1)
+          --outstanding W,… frames under way per publisher (1,4,16,64)
+          --shape SHAPE     of hold: 1x50, 10x10 (everybody speaks and listens), 10+10 (ten speak, ten others listen)
+          --sessions N      idle connections of memory (2000)
+          --trace           allocations: print call sites even when there are none to blame
+        """
+
+    var parts: [Part] = []
+    var runs = 5
+    var seconds = 1.0
+    var outstanding = [1, 4, 16, 64]
+    var shape = RoomShape.oneToFifty
+    var idleSessions = 2_000
+    var traces = false
+    var wantsHelp = false
+    /// Set by the script.
+    var relay = ".build/release/segue"
+    var counter = ""
+    var folder = ""
+    var relayCore = 0
+
+    init(_ arguments: [String]) throws(BenchmarkFault) {
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if let part = Part(rawValue: argument) {
+                parts.append(part)
+                continue
+            }
+            switch argument {
+            case "--help", "-h":
+                wantsHelp = true
+                continue
+            case "--trace":
+                traces = true
+                continue
+            default: break
+            }
+            guard let value = rest.popFirst() else { throw BenchmarkFault("\(argument) is unknown or lacks its value; see --help") }
+            try take(argument, value)
+        }
+        if parts.isEmpty { parts = [.allocations, .memory, .speed] }
+        guard wantsHelp || !folder.isEmpty else { throw BenchmarkFault("start it by Benchmarks/run") }
+    }
+
+    private mutating func take(_ option: String, _ value: String) throws(BenchmarkFault) {
+        switch option {
+        case "--runs": runs = try BenchmarkOptions.number(option, value, 1...1_000)
+        case "--sessions": idleSessions = try BenchmarkOptions.number(option, value, 1...15_000)
+        case "--relay-core": relayCore = try BenchmarkOptions.number(option, value, 0...1_023)
+        case "--relay": relay = value
+        case "--counter": counter = value
+        case "--folder": folder = value
+        case "--seconds":
+            guard let number = Double(value), number > 0, number <= 600 else { throw BenchmarkFault("--seconds: over 0, at most 600") }
+            seconds = number
+        case "--outstanding":
+            outstanding = try value.split(separator: ",").map { part throws(BenchmarkFault) in
+                try BenchmarkOptions.number(option, String(part), 1...4_096)
+            }
+            guard !outstanding.isEmpty else { throw BenchmarkFault("--outstanding names no number") }
+        case "--shape":
+            guard let named = RoomShape.all.first(where: { $0.description == value }) else { throw BenchmarkFault("--shape: 1x50, 10x10 or 10+10") }
+            shape = named
+        default: throw BenchmarkFault("\(option) is unknown; see --help")
+        }
+    }
+
+    private static func number(_ option: String, _ text: String, _ range: ClosedRange<Int>) throws(BenchmarkFault) -> Int {
+        guard let number = Int(text), range.contains(number) else {
+            throw BenchmarkFault("\(option): a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}

@@ -1,0 +1,23 @@
+/// Bytes that all rooms of one loop may hold together for late joiners and for messages that were begun: shared, so that one room cannot take what no other room has.
+///
+/// Not thread-safe: it belongs to one loop.
+package final class ByteBudget {
+    package let bytesMax: Int
+    package private(set) var used = 0
+
+    package init(bytesMax: Int) {
+        self.bytesMax = bytesMax
+    }
+
+    /// Takes `count` bytes; answers false, and takes nothing, when they are not there.
+    func take(_ count: Int) -> Bool {
+        guard count <= bytesMax - used else { return false }
+        used += count
+        return true
+    }
+
+    func give(_ count: Int) {
+        precondition(count <= used, "only what was taken is given back")
+        used -= count
+    }
+}
