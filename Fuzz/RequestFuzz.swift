@@ -1,0 +1,39 @@
+import FoundationEssentials
+import RelayBase
+import Signalling
+
+/// Text messages of either direction: arbitrary bytes never trap, and whatever decodes is written back to the same.
+///
+/// Input: the bytes of one text message, tried as a request and as a relay's message alike.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzRequest(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = unsafe Array(UnsafeBufferPointer(start: start, count: count))
+    fuzzIncomingRequest(bytes)
+    if let message = try? RelayMessage.decode(bytes) {
+        precondition((try? RelayMessage.decode(message.encoded)) == message, "a message that was written is read back")
+    }
+    return 0
+}
+
+private func fuzzIncomingRequest(_ bytes: [UInt8]) {
+    do {
+        let incoming = try IncomingRequest(decoding: bytes)
+        precondition(incoming.id < 1 << 53, "every id is a whole number that a Float64 holds")
+        let written = incoming.request.encoded(id: incoming.id)
+        precondition((try? IncomingRequest(decoding: written)) == incoming, "a request that was written is read back")
+        if case .publish(let publish) = incoming.request { _ = publish.description?.memberOutOfRange }
+    } catch {
+        answer(error)
+    }
+}
+
+/// What a fault is answered with is a message itself, whatever the peer put into it.
+private func answer(_ fault: SignallingFault) {
+    let message: RelayMessage
+    switch fault {
+    case .notJSON: return
+    case .malformed(let id, let detail): message = .error(id: id, .malformed(detail))
+    case .unknownType(let id, let type): message = .error(id: id, .unknownType(type))
+    }
+    precondition((try? RelayMessage.decode(message.encoded)) == message, "a refusal that was written is read back")
+}
