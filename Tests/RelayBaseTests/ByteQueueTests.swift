@@ -7,14 +7,16 @@ private final class Queue {
 
     var bytes: [UInt8] {
         let span = queue.span
-        return span.byteOffsets.map { span.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
+        var bytes: [UInt8] = []
+        for offset in 0..<span.byteCount { bytes.append(unsafe span.unsafeLoad(fromByteOffset: offset, as: UInt8.self)) }
+        return bytes
     }
     var count: Int { queue.count }
     var isEmpty: Bool { queue.isEmpty }
     var capacity: Int { queue.capacity }
 
     func append(_ bytes: [UInt8]) { queue.append(bytes) }
-    func appendSpan(_ bytes: [UInt8]) { queue.append(bytes.span.bytes) }
+    func appendSpan(_ bytes: [UInt8]) { queue.append(unsafe bytes.span.bytes) }
     func consume(_ count: Int) { queue.consume(count) }
     func removeAll() { queue.removeAll() }
     func releaseIfEmpty() { queue.releaseIfEmpty() }
@@ -24,12 +26,12 @@ private final class Queue {
         let room = unsafe queue.reserve(count)
         unsafe room.copyBytes(from: bytes)
         queue.commit(bytes.count)
-        return unsafe room.count
+        return room.count
     }
 
     func invertInPlace() {
         let bytes = unsafe queue.readableInPlace
-        for index in unsafe bytes.indices { unsafe bytes[index] = ~bytes[index] }
+        for index in bytes.indices { unsafe bytes[index] = ~bytes[index] }
     }
 }
 
