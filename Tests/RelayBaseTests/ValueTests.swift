@@ -16,7 +16,7 @@ struct ValueTests {
     @Test("nanoseconds saturate too, and the distant future stays where it is")
     func advancingByNanoseconds() {
         #expect(MonotonicInstant(nanoseconds: .max - 1).advanced(byNanoseconds: 2) == .distantFuture)
-        #expect(MonotonicInstant(nanoseconds: .max - 2).advanced(byNanoseconds: 1).nanoseconds == .max - 1)
+        #expect(MonotonicInstant(nanoseconds: .max - 2).advanced(byNanoseconds: 1).nanoseconds == UInt64.max - 1)
         #expect(MonotonicInstant.distantFuture.advanced(byNanoseconds: .max) == .distantFuture)
         #expect(MonotonicInstant.zero.advanced(byNanoseconds: 7).nanoseconds == 7)
     }
