@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from support import metrics, tls
 from support.authority import Authority
-from support.raw_websocket import RawWebSocket
+from support.raw_websocket import CLOSE, TEXT, RawWebSocket
+from support.raw_websocket import frame as websocket_frame
 from support.relay import Identity, Relay
 from support.tls import refusal_of
 
@@ -209,6 +210,29 @@ def test_revocation_ends_a_live_session(setting: Setting) -> None:
         other.socket.settimeout(0.5)
         with pytest.raises(TimeoutError):
             other.receive()
+
+
+def test_expiry_ends_a_live_session(setting: Setting) -> None:
+    """A certificate is looked at for as long as its session lives, not at the handshake only. This one ends a few seconds after it was let in."""
+    short_lived = setting.authority.issue("short-lived", ends=timedelta(seconds=8))
+    setting.clients["short-lived"] = short_lived
+    with (
+        RawWebSocket(setting.relay.port, setting.context("short-lived", "TLS 1.3"), "/v1/session", "segue.v1") as live,
+        RawWebSocket(setting.relay.port, setting.relay.context()) as other,
+    ):
+        live.send(websocket_frame(TEXT, b'{"type":"hello","id":1,"versions":[1]}'))
+        welcome = live.receive()
+        assert welcome is not None and b'"welcome"' in welcome[1], welcome
+        live.socket.settimeout(30)
+        while (received := live.receive()) is not None and received[0] != CLOSE:
+            pass
+        assert received is not None, "the connection ended without a close frame"
+        payload = received[1]
+        assert (int.from_bytes(payload[:2], "big"), payload[2:]) == (1008, b"certificate_expired")
+        other.socket.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            other.receive()
+    assert refusal_of(setting.relay.port, setting.context("short-lived", "TLS 1.3")) == "certificate_expired"
 
 
 def test_broken_reload_keeps_the_old_trust(setting: Setting) -> None:

@@ -55,22 +55,44 @@ def half_head(relay: Relay) -> socket.socket:
     return client
 
 
-def dribbled_head(relay: Relay) -> socket.socket:
-    """Slowloris: an octet now and then keeps an idle timer from firing, but not a deadline."""
-    client = tls.connect(relay.port, relay.context())
-    client.sendall(b"GET /healthz HTTP/1.1\r\n")
+class DribblingClient:
+    """A socket that another thread writes to now and then. Closing ends that thread first: the number of a closed socket goes to the next one."""
 
-    def dribble() -> None:
+    def __init__(self, client: socket.socket, line: bytes):
+        self.client = client
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._dribble, args=(line,), daemon=True)
+        self.thread.start()
+
+    def _dribble(self, line: bytes) -> None:
         try:
-            for _ in range(SECONDS_MAX):
-                # First of all, so that a test that closes the socket at once does not close it under a write: the next socket gets its number.
-                time.sleep(1)
-                client.sendall(b"X-Slow: a\r\n")
+            self.client.sendall(line)
+            while not self.stopped.wait(1):
+                self.client.sendall(line)
         except OSError:
             pass
 
-    threading.Thread(target=dribble, daemon=True).start()
-    return client
+    def settimeout(self, seconds: float) -> None:
+        self.client.settimeout(seconds)
+
+    def recv(self, count: int) -> bytes:
+        return self.client.recv(count)
+
+    def setsockopt(self, *arguments: int | bytes) -> None:
+        self.client.setsockopt(*arguments)
+
+    def close(self) -> None:
+        self.stopped.set()
+        self.thread.join(10)
+        assert not self.thread.is_alive(), "the dribbling thread still writes"
+        self.client.close()
+
+
+def dribbled_head(relay: Relay) -> DribblingClient:
+    """Slowloris: an octet now and then keeps an idle timer from firing, but not a deadline."""
+    client = tls.connect(relay.port, relay.context())
+    client.sendall(b"GET /healthz HTTP/1.1\r\n")
+    return DribblingClient(client, b"X-Slow: a\r\n")
 
 
 def half_header_block(relay: Relay) -> socket.socket:
@@ -102,7 +124,7 @@ def no_hello(relay: Relay) -> socket.socket:
     return RawWebSocket(relay.port, relay.context(), "/v1/session", "segue.v1").socket
 
 
-STAGES: tuple[Callable[[Relay], socket.socket], ...] = (
+STAGES: tuple[Callable[[Relay], socket.socket | DribblingClient], ...] = (
     silent,
     half_hello,
     hello_only,
@@ -116,7 +138,7 @@ STAGES: tuple[Callable[[Relay], socket.socket], ...] = (
 )
 
 
-def wait_for_end(client: socket.socket, deadline: float) -> bool:
+def wait_for_end(client: socket.socket | DribblingClient, deadline: float) -> bool:
     """Reads until the server ends the connection."""
     try:
         while (remaining := deadline - time.monotonic()) > 0:

@@ -68,12 +68,20 @@ package enum NameKind: String, Hashable, Sendable {
     case label
     case commonName = "common name"
     case clientName = "client name"
+
+    /// What a sentence calls it.
+    var noun: String {
+        switch self {
+        case .dns, .ip, .uri, .email: rawValue + " name"
+        case .label, .commonName, .clientName: rawValue
+        }
+    }
 }
 
 extension CertificateAuthorityFault: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .invalidName(let fault, let kind): "this \(kind.rawValue) name is not acceptable: \(fault)"
+        case .invalidName(let fault, let kind): "this \(kind.noun) is not acceptable: \(fault)"
         case .noNames: "a certificate needs at least one name"
         case .tooManyNames(let max): "a certificate takes at most \(max) names"
         case .nameKindNotAllowed(let name, let kind): "a \(kind.rawValue) certificate does not carry a name of the kind \(name.rawValue)"

@@ -172,7 +172,7 @@ package struct IncomingRequest: Sendable, Equatable {
         let envelope: Envelope
         do {
             envelope = try decoder.decode(Envelope.self, from: data)
-        } catch DecodingError.dataCorrupted {
+        } catch DecodingError.dataCorrupted where (try? decoder.decode(AnyValue.self, from: data)) == nil {
             throw .notJSON
         } catch {
             throw .malformed(id: nil, detail: "a request is an object with a string 'type' and a whole number 'id'")
@@ -188,6 +188,11 @@ package struct IncomingRequest: Sendable, Equatable {
         let type: String
         /// Every whole number that JSON carries everywhere fits a Float64.
         let id: Double?
+    }
+
+    /// Whatever JSON there is, unread: the decoder calls both broken text and a number beyond its range corrupted data, and only the first fails here.
+    private struct AnyValue: Decodable {
+        init(from decoder: any Decoder) {}
     }
 
     private static func decode(_ type: String, id: UInt64, _ data: Data, _ decoder: JSONDecoder) throws(SignallingFault) -> ClientRequest {
@@ -212,10 +217,11 @@ package struct IncomingRequest: Sendable, Equatable {
         throw .unknownType(id: id, type: String(type.prefix(64)))
     }
 
-    /// A sentence that names the member at fault.
+    /// A sentence that names the member at fault, where the decoder tells it: of a number that does not fit and of broken escapes it does not.
     private static func describe(_ error: DecodingError) -> String {
         switch error {
         case .keyNotFound(let key, _): "the member '\(key.stringValue)' is missing"
+        case .dataCorrupted(let context) where context.codingPath.isEmpty: "a member has a value out of range, or text that is no Unicode"
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
             "the member '\(context.codingPath.map(\.stringValue).joined(separator: "."))' has a wrong value"
         @unknown default: "the request could not be read"

@@ -57,8 +57,19 @@ enum CheckCertificates {
             try make()
             return true
         } catch {
-            report.add(.fail, path, "\(error)")
+            // The same fault of an authority shows again with each revocation list.
+            let finding = CheckReport.Finding(status: .fail, subject: fileAtFault(error) ?? path, message: "\(error)")
+            if !report.findings.contains(finding) { report.add(finding.status, finding.subject, finding.message) }
             return false
+        }
+    }
+
+    /// The file that has to be mended, which may be another than the one looked at: a certificate's key, a revocation list's authority.
+    private static func fileAtFault(_ error: TLSSetupError) -> String? {
+        switch error {
+        case .unreadableFile(let path, _), .nothingFound(_, let path), .malformed(_, let path, _), .duplicateKeyKind(_, let path): path
+        case .keyMismatch(_, let key): key
+        case .noKeyPair, .noAuthorities, .invalidApplicationProtocol, .invalidVersionRange, .library: nil
         }
     }
 

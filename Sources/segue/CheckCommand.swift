@@ -49,8 +49,8 @@ enum CheckCommand {
             }
             return try development(configuration, StateDirectory.find(arguments), &report)
         } catch let invalid as ServerConfiguration.Invalid {
-            for fault in invalid.faults { report.add(.fail, "configuration", fault.description) }
-            report.advise("Deploy/segue.json5 explains every key; variables override the file.")
+            for fault in invalid.faults { report.add(.fail, path ?? "configuration", fault.description) }
+            report.advise("Mend it there, or in the variables, which override the file. Segue's own Deploy/segue.json5 explains every key.")
         } catch let failure as CommandFailure {
             report.add(.fail, "configuration", failure.message)
         }

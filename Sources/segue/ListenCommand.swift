@@ -6,7 +6,7 @@ enum ListenCommand {
     static var command: Command { Command(spec, run: run) }
 
     private static let spec = CommandSpec(
-        name: "listen", summary: "receive everything that is published in a room.",
+        name: "listen", summary: "receive everything that is published in a room",
         text: [
             "Tells who comes, goes and publishes, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
                 + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
@@ -22,9 +22,9 @@ enum ListenCommand {
             .flag("--json", "Print events and the summary as JSON, one object a line."),
         ] + ClientConnect.options,
         examples: [
-            .init("segue listen --room demo --save out/", "Save all that is published, as bob of the development mode:"),
-            .init("segue listen --room demo --clients 50 --until-end --json", "Fifty listeners, and figures for a script:"),
-            .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute:"),
+            .init("segue listen --room demo --save out/", "Save all that is published, as bob of the development mode."),
+            .init("segue listen --room demo --clients 50 --until-end --json", "Fifty listeners, and figures for a script."),
+            .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute."),
         ])
 
     private static func run(_ arguments: Arguments) throws -> ExitCode {

@@ -61,7 +61,10 @@ final class ListeningRoom {
     }
 
     private static func folder(_ folder: String, _ client: Int, of clients: Int) -> String {
-        clients > 1 ? "\(folder)/client-\(client + 1)" : folder
+        var folder = folder
+        // A folder is often typed with its slash.
+        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
+        return clients > 1 ? "\(folder)/client-\(client + 1)" : folder
     }
 
     private static func makeFolder(_ path: String) throws(CommandFailure) {

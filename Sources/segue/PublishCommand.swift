@@ -6,7 +6,7 @@ enum PublishCommand {
     static var command: Command { Command(spec, run: run) }
 
     private static let spec = CommandSpec(
-        name: "publish", summary: "send media files to a room, in real time.",
+        name: "publish", summary: "send media files to a room, in real time",
         text: [
             "Every audio and video stream of the files becomes a stream of the room: packets are sent as the file holds them, each when it is due on one "
                 + "common timeline. Nothing is decoded or converted. Opus, AAC, PCM, G.711, H.264, HEVC, VP8, VP9 and AV1 can be carried, from any container "
@@ -22,11 +22,11 @@ enum PublishCommand {
         ] + ClientConnect.options,
         operand: OperandSpec(name: "FILE", help: "Media files.", minimum: 1, maximum: 16, completion: .file),
         examples: [
-            .init("segue publish --room demo speech.opus clip.mp4", "Two files at once, as alice of the development mode:"),
+            .init("segue publish --room demo speech.opus clip.mp4", "Two files at once, as alice of the development mode."),
             .init(
                 "segue publish --room demo --connect relay.example.org:443 --ca ca.pem --cert me.pem --key me-key.pem talk.mkv",
-                "To a relay elsewhere, with a certificate of one's own:"),
-            .init("segue publish --room demo --http 2 --loop 100 tone.opus", "Over HTTP/2, for a long while:"),
+                "To a relay elsewhere, with a certificate of one's own."),
+            .init("segue publish --room demo --http 2 --loop 100 tone.opus", "Over HTTP/2, for a long while."),
         ])
 
     private static func run(_ arguments: Arguments) throws -> ExitCode {

@@ -62,6 +62,68 @@ struct SignallingTests {
         }
     }
 
+    @Test(
+        "protocol §3.1: a number that does not fit its member, or text that is no Unicode, is malformed and answered under its id",
+        arguments: [
+            #"{"type":"publish","id":7,"kind":"audio","codec":"opus","description":{"channels":1.5}}"#,
+            #"{"type":"unpublish","id":7,"stream":4294967296}"#, #"{"type":"unpublish","id":7,"stream":-1}"#,
+            #"{"type":"unpublish","id":7,"stream":1.5}"#, #"{"type":"subscribe","id":7,"streams":[1,-1]}"#,
+            #"{"type":"time","id":7,"clientTime":1e999}"#, #"{"type":"join","id":7,"room":"\ud800"}"#,
+        ])
+    func valueOutOfRange(text: String) {
+        do throws(SignallingFault) {
+            _ = try decode(text)
+            Issue.record("\(text) was accepted")
+        } catch {
+            guard case .malformed(id: 7, let detail) = error else {
+                Issue.record("\(text) gave \(error)")
+                return
+            }
+            #expect(detail.contains("value") && !detail.contains("''"), "\(detail)")
+        }
+    }
+
+    @Test(
+        "protocol §3.1: an envelope that cannot be read is malformed without an id, as long as the text is JSON",
+        arguments: [#"{"type":"leave","id":1e999}"#, #"{"id":-1e999,"type":"leave"}"#, #"{"type":"\ud800","id":1}"#, #"{"type":"leave","id":"1"}"#])
+    func envelopeOutOfRange(text: String) {
+        do throws(SignallingFault) {
+            _ = try decode(text)
+            Issue.record("\(text) was accepted")
+        } catch {
+            guard case .malformed(id: nil, _) = error else {
+                Issue.record("\(text) gave \(error)")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "protocol §3: how lenient the reader of JSON is",
+        arguments: [
+            (#"{"type":"leave","id":1,}"#, true), ("\u{FEFF}" + #"{"type":"leave","id":1}"#, true), (#"{"type":"leave",/**/"id":1}"#, false),
+            (#"{'type':'leave','id':1}"#, false), (#"{"type":"leave","id":1}{}"#, false), (#"{"type":"leave","id":1"#, false),
+        ])
+    func leniency(text: String, isTaken: Bool) {
+        if isTaken {
+            #expect(throws: Never.self) { try decode(text) }
+        } else {
+            #expect(throws: SignallingFault.notJSON) { try decode(text) }
+        }
+    }
+
+    @Test(
+        "protocol §3: text nested 512 deep is read, deeper is no JSON",
+        arguments: [(510, true), (511, true), (512, false), (513, false), (20_000, false)])
+    func nesting(depth: Int, isTaken: Bool) {
+        let text = #"{"type":"leave","id":1,"x":"# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
+        if isTaken {
+            #expect(throws: Never.self) { try decode(text) }
+        } else {
+            #expect(throws: SignallingFault.notJSON) { try decode(text) }
+        }
+    }
+
     @Test("protocol §6: nesting without end is refused, not followed")
     func deepNesting() {
         let text = #"{"type":"join","id":1,"room":"#
