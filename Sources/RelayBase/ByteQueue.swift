@@ -96,7 +96,8 @@ package struct ByteQueue: ~Copyable {
         let live = count
         let room = unsafe block.count
         if head > 0, room - live >= more, head >= room / 2 {
-            unsafe block.baseAddress?.copyMemory(from: readable.baseAddress.unsafelyUnwrapped, byteCount: live)
+            // The regions may overlap, which copying to the block's start allows.
+            if let from = unsafe readable.baseAddress { unsafe block.baseAddress?.copyMemory(from: from, byteCount: live) }
         } else {
             let grown = UnsafeMutableRawBufferPointer.allocate(byteCount: max(live + more, room * 2, 64), alignment: 16)
             if live > 0 { unsafe grown.copyMemory(from: readable) }
