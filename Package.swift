@@ -16,8 +16,8 @@ let strict: [SwiftSetting] = [
 /// serialize the bodies of `package` ones, and every look-up would go through unspecialized code and its metadata.
 let specialized: [SwiftSetting] = [.unsafeFlags(["-enable-cmo-everything"], .when(configuration: .release))]
 
-func swiftTarget(_ name: String, _ dependencies: [Target.Dependency] = [], linked: [LinkerSetting] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict, linkerSettings: linked)
+func swiftTarget(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
 func testTarget(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

@@ -224,7 +224,4 @@ package struct RoomFanout: ~Copyable {
         }
         return nil
     }
-
-    /// Whether a key frame is wanted that could not be asked for yet.
-    package var hasWaitingKeyFrameRequest: Bool { keyFramesWanted > 0 }
 }

@@ -147,15 +147,11 @@ extension EventLoop {
         }
         if !connection.isBlocked { connection.lastProgress = now }
         // Producing may have closed streams.
-        while let event = session.nextEvent() { closedWhileSending(event, connection) }
+        while let event = session.nextEvent() {
+            if case .streamClosed(let id, let code) = event { streamClosed(connection, session, id, code) }
+        }
         if connection.endsWithChannels, connection.channels.isEmpty { closeAfterFlush(connection, reason: "untrusted") }
         if session.isFinished, !connection.isBlocked { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_finished") }
-    }
-
-    private func closedWhileSending(_ event: HTTP2Event, _ connection: Connection) {
-        guard case .streamClosed(let id, let code) = event, let place = connection.channels.firstIndex(where: { $0.stream == id }) else { return }
-        let channel = connection.channels.remove(at: place).channel
-        channelGone(channel, reason: code == .noError ? "peer_ended" : "stream_reset")
     }
 
     /// Gives a stream as much as flow control lets out at once, so that what waits can still be dropped when it grows old.

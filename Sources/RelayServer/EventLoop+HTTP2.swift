@@ -30,8 +30,22 @@ extension EventLoop {
         guard connections.contains(connection.handle) else { return }
         if connection.endsWithChannels, connection.channels.isEmpty { closeAfterFlush(connection, reason: connection.closeReason ?? "untrusted") }
         if session.fault != nil { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_fault") }
-        if !connection.closesAfterOutbound { setDeadline(connection, min(session.nextDeadline, idleDeadline(connection))) }
+        renewDeadline(connection, session)
         markDirty(connection)
+    }
+
+    private func renewDeadline(_ connection: Connection, _ session: HTTP2Session) {
+        guard !connection.closesAfterOutbound else { return }
+        setDeadline(connection, min(session.nextDeadline, idleDeadline(connection)))
+    }
+
+    /// A stream is no more, whoever ended it; the time without a WebSocket runs from the last one's end.
+    func streamClosed(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
+        guard let place = connection.channels.firstIndex(where: { $0.stream == id }) else { return }
+        let channel = connection.channels.remove(at: place).channel
+        connection.lastRequest = now
+        channelGone(channel, reason: code == .noError ? "peer_ended" : "stream_reset")
+        renewDeadline(connection, session)
     }
 
     /// A connection that carries no WebSocket ends some time after its last request, whatever the client left half open.
@@ -56,11 +70,7 @@ extension EventLoop {
                 channel.closeReason = channel.closeReason ?? "peer_ended"
                 endStream(connection, session, channel)
             }
-        case .streamClosed(let id, let code):
-            guard let place = connection.channels.firstIndex(where: { $0.stream == id }) else { return }
-            let channel = connection.channels.remove(at: place).channel
-            connection.lastRequest = now
-            channelGone(channel, reason: code == .noError ? "peer_ended" : "stream_reset")
+        case .streamClosed(let id, let code): streamClosed(connection, session, id, code)
         case .writable(let id):
             if connection.channel(of: id) != nil { markDirty(connection) }
         case .response, .settingsReceived, .goAwayReceived, .pingAcknowledged: break

@@ -125,10 +125,7 @@ package enum RelayMessage: Sendable, Equatable {
 extension RelayMessage.Participant {
     /// The participant as one JSON object.
     package var encoded: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(self) else { return Array("{}".utf8) }
-        return Array(data)
+        JSONText.encode(self) ?? Array("{}".utf8)
     }
 }
 
@@ -145,11 +142,7 @@ extension RelayMessage {
 
     /// The message as the bytes of a text frame: one JSON object with sorted members.
     package var encoded: [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Encoding these plain value types fails only for non-finite numbers, and those are refused on the way in.
-        guard let data = try? encoder.encode(self) else { return Array("{\"type\":\"error\",\"code\":\"internal\"}".utf8) }
-        return Array(data)
+        JSONText.encode(self) ?? Array("{\"type\":\"error\",\"code\":\"internal\"}".utf8)
     }
 
     /// Decodes what a relay said: for clients. An unknown `type` answers `nil`: newer relays may say more.
@@ -218,10 +211,7 @@ extension RelayMessage: Encodable {
 extension ClientRequest {
     /// The request as the bytes of a text frame: for clients.
     package func encoded(id: UInt64) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(Outgoing(id: id, request: self)) else { return [] }
-        return Array(data)
+        JSONText.encode(Outgoing(id: id, request: self)) ?? []
     }
 
     private struct Outgoing: Encodable {
