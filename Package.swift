@@ -48,13 +48,14 @@ let package = Package(
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
         swiftTarget("TLSTransport", ["RelayBase", "Reactor", "COpenSSL"]),
         swiftTarget("CertificateAuthority", ["RelayBase", "COpenSSL", "CLinux"]),
+        swiftTarget("JOSE", ["RelayBase", "COpenSSL"]),
         swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),
         swiftTarget("MediaFiles", ["RelayBase", "MediaProtocol", "CAVFormat", "COpus"]),
         swiftTarget(
             "RelayServer",
             [
                 "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux",
-                "TLSTransport", "HTTPTransport",
+                "TLSTransport", "HTTPTransport", "JOSE", "CertificateAuthority",
             ]),
         swiftTarget(
             "RelayClient",
@@ -89,6 +90,7 @@ let package = Package(
         testTarget("SignallingTests", ["Signalling", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
+        testTarget("JOSETests", ["JOSE", "RelayBase"]),
         testTarget("CertificateAuthorityTests", ["CertificateAuthority", "RelayBase", "CLinux"]),
         testTarget("HTTPTransportTests", ["HTTPTransport", "HTTPProtocol", "WebSocketProtocol", "RelayBase"]),
         testTarget("MediaFilesTests", ["MediaFiles", "MediaProtocol", "RelayBase"]),
@@ -98,6 +100,11 @@ let package = Package(
                 "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
                 "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
+            ]),
+        testTarget(
+            "RelayServerTests",
+            [
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor", "RelayBase",
             ]),
         testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),

@@ -18,11 +18,12 @@ struct ImportTests {
         "Reactor": ["RelayBase", "CLinux", "Glibc", "Synchronization"],
         "TLSTransport": ["RelayBase", "Reactor", "COpenSSL", "Glibc", "Synchronization"],
         "CertificateAuthority": ["RelayBase", "COpenSSL", "CLinux", "Glibc", "FoundationEssentials"],
+        "JOSE": ["RelayBase", "COpenSSL", "Glibc", "FoundationEssentials"],
         "HTTPTransport": ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib", "Glibc"],
         "MediaFiles": ["RelayBase", "MediaProtocol", "CAVFormat", "COpus", "Glibc", "FoundationEssentials"],
         "RelayServer": [
             "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux", "TLSTransport",
-            "HTTPTransport", "Glibc", "FoundationEssentials", "Synchronization",
+            "HTTPTransport", "JOSE", "CertificateAuthority", "Glibc", "FoundationEssentials", "Synchronization",
         ],
         "RelayClient": [
             "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux", "TLSTransport",
