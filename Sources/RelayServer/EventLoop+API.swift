@@ -110,10 +110,13 @@ extension EventLoop {
 
     func perform(_ request: APIRequest) -> APIOutcome {
         switch request.operation {
-        case .readDescription, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams, .listSessions, .endSession,
-            .drain,
-            .reload:
-            .answer(EventLoop.notHere)
+        case .readDescription: .answer(HTTPAnswer(.ok, json: APIDescription.bytes))
+        case .listRooms: listRooms(request)
+        case .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams: aboutRoom(request)
+        case .listSessions: listSessions(request)
+        case .endSession: endSession(request)
+        case .drain: command(.drain)
+        case .reload: command(.reload)
         case .readKeys: .answer(EventLoop.notHere)
         case .listGrants: .answer(EventLoop.notHere)
         case .revokeGrant: .answer(EventLoop.notHere)

@@ -25,6 +25,8 @@ final class HTTPExchange {
     var body: [UInt8] = []
     var handle = Handle(index: 0, generation: 0)
     var timer: TimerID?
+    /// What the loops that were asked have said so far.
+    var gathering: AdminGathering?
     /// HTTP/1.1: what follows on the connection cannot be told from a body that was not asked for.
     var endsConnection = false
 

@@ -77,14 +77,15 @@ extension ServerConfiguration {
     /// The keys' paths and the variables that set them: `tls.clientCertificates` is `SEGUE_TLS_CLIENT_CERTIFICATES`.
     static let settablePaths: [[String]] =
         [
-            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["tls", "clientAuthorities"],
+            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["auditLog"],
+            ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
             ["echo", "enabled"], ["echo", "messageBytesMax"],
         ] + LimitName.all.map { ["limits", $0.name] }
 
     private static let listPaths: Set<[String]> = [["listen"], ["origins"], ["tls", "clientAuthorities"], ["tls", "revocationLists"]]
     private static let textPaths: Set<[String]> = [
-        ["node"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
+        ["node"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
     ]
 
     static func variable(of path: [String]) -> String {

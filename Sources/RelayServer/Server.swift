@@ -8,12 +8,14 @@ package import TLSTransport
 package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
+    case auditLog(path: String, SystemFault)
     case system(SystemFault)
 
     package var description: String {
         switch self {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
+        case .auditLog(let path, let fault): "cannot open the audit log \(path): \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -38,8 +40,9 @@ package final class Server {
     /// Binds, makes the TLS context, and starts the loops.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
         self.log = log
+        let audit = try Server.audit(configuration.auditLog, log)
         do {
-            shared = try Shared(configuration: configuration, log: log)
+            shared = try Shared(configuration: configuration, log: log, audit: audit)
             signals = try SignalReceiver(Server.signals)
         } catch {
             throw .system(error)
@@ -53,6 +56,15 @@ package final class Server {
         }
         try start(configuration, context)
         addReloads(configuration)
+    }
+
+    private static func audit(_ path: String?, _ log: Log) throws(ServerFault) -> Audit {
+        guard let path else { return Audit(log: log) }
+        do {
+            return Audit(log: log, file: try AuditFile(path: path, log: log))
+        } catch {
+            throw .auditLog(path: path, error)
+        }
     }
 
     /// What is read anew when its files change, or on SIGHUP.
@@ -102,24 +114,37 @@ package final class Server {
 
     /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGHUP reloads.
     package func supervise() {
-        var pollDescriptor = pollfd(fd: signals.descriptor.number, events: Int16(POLLIN), revents: 0)
+        var waits = [signals.descriptor.number, shared.commands.wake.descriptor.number].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var isDraining = false
+        var isSignalled = false
         while true {
-            _ = unsafe poll(&pollDescriptor, 1, Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            _ = unsafe poll(&waits, nfds_t(waits.count), Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
             while let signal = try? signals.next(calls: .linux) {
                 switch signal {
-                case SIGHUP: reloads.run(all: true, because: "signal")
+                case SIGHUP:
+                    reloads.run(all: true, because: "signal")
+                    shared.audit.reopen()
                 default:
-                    log.info(isDraining ? "stopping" : "draining", [("signal", "\(signal)")])
-                    shared.readiness.beginDraining()
-                    shared.broadcast(isDraining ? .stop : .drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+                    log.info(isSignalled ? "stopping" : "draining", [("signal", "\(signal)")])
+                    if isSignalled { shared.broadcast(.stop) } else { drain() }
+                    (isDraining, isSignalled) = (true, true)
+                }
+            }
+            for command in shared.commands.take() {
+                switch command {
+                case .reload: reloads.run(all: true, because: "admin")
+                case .drain where !isDraining:
+                    log.info("draining", [("because", "admin")])
+                    drain()
                     isDraining = true
+                case .drain: break
                 }
             }
             if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
             if !isDraining { reloads.run(all: false, because: "files") }
         }
         for thread in threads { thread.join() }
+        shared.audit.stop()
         log.info("stopped")
     }
 
@@ -134,6 +159,7 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
+        shared.audit.stop()
     }
 }
 

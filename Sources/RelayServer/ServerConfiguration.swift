@@ -14,6 +14,8 @@ package struct ServerConfiguration: Sendable {
     package var origins: OriginAllowList
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
     package var policy = AccessPolicy()
+    /// Where the audit is written; `nil`: to the log.
+    package var auditLog: String?
     package var limits = Limits()
     package var drainMilliseconds: UInt64 = 10_000
     package var reloadCheckMilliseconds: UInt64 = 1_000
@@ -90,6 +92,7 @@ package struct ServerConfiguration: Sendable {
         if let value = reader.strings("origins") {
             do { origins = try OriginAllowList(value) } catch { reader.fault("origins", "'\(error.entry)' is not an origin") }
         }
+        if let value = reader.string("auditLog") { auditLog = value }
         reader.object("tls") { readTLS(&$0) }
         reader.object("limits") { readLimits(&$0) }
         reader.object("echo") { reader in

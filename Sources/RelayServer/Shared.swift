@@ -18,6 +18,7 @@ final class Shared: Sendable {
     let board: MetricsBoard
     let log: Log
     let audit: Audit
+    let commands: SupervisorCommands
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     let endedLoops = Atomic<Int>(0)
@@ -27,10 +28,11 @@ final class Shared: Sendable {
     private static let broadcastTriesMax = 5_000
     private static let mailboxMessagesMax = 1 << 16
 
-    init(configuration: ServerConfiguration, log: Log) throws(SystemFault) {
+    init(configuration: ServerConfiguration, log: Log, audit: Audit) throws(SystemFault) {
         self.configuration = configuration
         self.log = log
-        audit = Audit(log: log)
+        self.audit = audit
+        commands = try SupervisorCommands()
         limits = configuration.limits
         node = configuration.node
         loops = configuration.loops

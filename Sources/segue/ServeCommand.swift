@@ -90,7 +90,7 @@ enum ServeCommand {
             case .tls: throw CommandFailure(code: .configuration, message: "\(error)")
             case .listen(_, let fault) where fault.errno == EADDRINUSE:
                 throw CommandFailure(code: .failure, message: "\(error)\nIs another relay running there? Choose another address with --listen.")
-            case .listen, .system: throw CommandFailure(code: .failure, message: "\(error)")
+            case .listen, .auditLog, .system: throw CommandFailure(code: .failure, message: "\(error)")
             }
         }
     }
