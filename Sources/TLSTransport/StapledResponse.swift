@@ -67,7 +67,8 @@ struct StapledResponse: Sendable {
     private static func verdict(
         in basic: OpaquePointer, on leaf: LibraryObject, issuer: LibraryObject
     ) -> (status: Int32, thisUpdate: Int64?, nextUpdate: Int64?)? {
-        for unsafe digest in unsafe [EVP_sha1(), EVP_sha256()] {
+        for isSHA1 in [true, false] {
+            let digest = unsafe isSHA1 ? EVP_sha1() : EVP_sha256()
             guard let id = unsafe OCSP_cert_to_id(digest, leaf.pointer, issuer.pointer) else { return nil }
             defer { unsafe OCSP_CERTID_free(id) }
             let place = unsafe OCSP_resp_find(basic, id, -1)
