@@ -36,7 +36,7 @@ final class HTTPExchange {
 
     init(
         connection: Connection, stream: HTTP2StreamID?, head: HTTPRequestHead, route: APIRoute, parameters: [String],
-        query: [(name: String, value: String)], principal: Principal?
+        query: [(name: String, value: String)], principal: Principal?, address: String
     ) {
         self.connection = connection
         self.stream = stream
@@ -45,7 +45,7 @@ final class HTTPExchange {
         self.parameters = parameters
         self.query = query
         self.principal = principal
-        address = "\(connection.address)"
+        self.address = address
     }
 
     func request(loop: Int) -> APIRequest {
