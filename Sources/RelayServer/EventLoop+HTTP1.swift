@@ -146,9 +146,13 @@ extension EventLoop {
     /// second old at most.
     func response(to head: HTTPRequestHead, _ requester: Requester) -> Endpoints.Response {
         if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), loop: index) }
-        return Endpoints(
+        let answer = Endpoints(
             shared: shared, identity: requester.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
         ).response(to: head)
+        if answer.head.status == .forbidden {
+            shared.audit.record("GET \(head.path)", by: requester.principal?.name ?? "", from: "\(requester.address)", .refused("certificate_needed"))
+        }
+        return answer
     }
 
     /// Sends a whole answer, over whichever version its request came.
