@@ -1,6 +1,7 @@
 import Glibc
 package import Reactor
 import RelayBase
+import RelayRooms
 import Synchronization
 package import TLSTransport
 
@@ -63,6 +64,11 @@ package final class Server {
             Reloads.Part(.tls, files: files) { [shared, tickets] in
                 shared.broadcast(.reload(try TLSContext(server: tls, tickets: tickets)))
             })
+        if let file = configuration.policyFile {
+            reloads.add(Reloads.Part(.policy, files: [file]) { [shared] in shared.broadcast(.policy(try PolicyFile.read(file))) })
+        } else if configuration.policy == AccessPolicy() {
+            log.warning("no_policy", [("consequence", "nobody may join a room: name a policy file by the key 'policy'")])
+        }
     }
 
     private func start(_ configuration: ServerConfiguration, _ context: TLSContext) throws(ServerFault) {
