@@ -1,6 +1,7 @@
 import HTTPProtocol
 import HTTPTransport
 import RelayBase
+import RelayRooms
 import TLSTransport
 import WebSocketProtocol
 
