@@ -7,6 +7,8 @@ import TLSTransport
 struct AuditRecord: Sendable {
     let wallMilliseconds: UInt64
     let fields: [(String, String)]
+    /// It says how many others are missing, and is not missed itself.
+    var tellsOfLoss = false
 }
 
 /// Tells who did what with an administrator's or a host's power, and what was refused to whom. Never says a secret.
@@ -26,6 +28,7 @@ final class Audit: Sendable {
     private let file: AuditFile?
     private let refusals = Locked(RequestBudget(perSecond: Audit.refusalsPerSecondMax, now: .zero))
     private let lostRecords = Atomic<UInt64>(0)
+    private let told = Locked(UInt64(0))
 
     /// - Parameter file: `nil`: records go to the log.
     init(log: Log, file: AuditFile? = nil) {
@@ -60,6 +63,18 @@ final class Audit: Sendable {
         file.write(AuditRecord(wallMilliseconds: WallClock.now(), fields: fields))
     }
 
+    /// Tells how many records were not kept since it was last told; called from time to time.
+    func tellLoss() {
+        let lost = lost
+        let count = told.withLock { told in
+            defer { told = max(told, lost) }
+            return lost > told ? lost - told : 0
+        }
+        guard count > 0 else { return }
+        log.warning("audit_records_lost", [("count", "\(count)")])
+        file?.write(AuditRecord(wallMilliseconds: WallClock.now(), fields: [("act", "audit.lost"), ("count", "\(count)")], tellsOfLoss: true))
+    }
+
     private func takesRefusal() -> Bool {
         let now = MonotonicClock.now()
         return refusals.withLock { $0.take(byteCount: 0, now: now) }
@@ -69,5 +84,8 @@ final class Audit: Sendable {
     func reopen() { file?.reopen() }
 
     /// Writes what is left.
-    func stop() { file?.stop() }
+    func stop() {
+        tellLoss()
+        file?.stop()
+    }
 }

@@ -34,7 +34,7 @@ package final class AuditFile: Sendable {
     var lost: UInt64 { lostRecords.load(ordering: .relaxed) }
 
     func write(_ record: AuditRecord) {
-        if mailbox.post(record) == .full { lostRecords.add(1, ordering: .relaxed) }
+        if mailbox.post(record) == .full, !record.tellsOfLoss { lostRecords.add(1, ordering: .relaxed) }
     }
 
     func reopen() {
@@ -72,7 +72,6 @@ package final class AuditFile: Sendable {
         /// A line was cut off in the middle.
         var isMidLine = false
         var isFailing = false
-        var told: UInt64 = 0
     }
 
     private func run(_ descriptor: Int32) {
@@ -83,8 +82,7 @@ package final class AuditFile: Sendable {
             wake.reset()
             if wantsReopening.exchange(false, ordering: .acquiringAndReleasing) { reopen(&writer) }
             mailbox.drain(into: &records)
-            for record in records { write(AuditFile.line(record), &writer) }
-            tellLoss(&writer)
+            for record in records where !write(AuditFile.line(record), &writer) && !record.tellsOfLoss { lostRecords.add(1, ordering: .relaxed) }
             if isStopping, records.isEmpty { break }
             if !isStopping { wait() }
         }
@@ -100,22 +98,14 @@ package final class AuditFile: Sendable {
         do {
             let descriptor = try AuditFile.open(path)
             close(writer.descriptor)
-            writer = Writer(descriptor: descriptor, told: writer.told)
+            writer = Writer(descriptor: descriptor)
         } catch {
             log.error("audit_reopen_failed", [("path", path), ("fault", "\(error)")])
         }
     }
 
-    private func tellLoss(_ writer: inout Writer) {
-        let lost = lost
-        guard lost > writer.told, !writer.isFailing else { return }
-        let count = lost - writer.told
-        writer.told = lost
-        log.warning("audit_records_lost", [("count", "\(count)")])
-        write(AuditFile.line(AuditRecord(wallMilliseconds: WallClock.now(), fields: [("act", "audit.lost"), ("count", "\(count)")])), &writer)
-    }
-
-    private func write(_ line: String, _ writer: inout Writer) {
+    /// Answers whether the whole line is there.
+    private func write(_ line: String, _ writer: inout Writer) -> Bool {
         let bytes = Array(((writer.isMidLine ? "\n" : "") + line + "\n").utf8)
         var offset = 0
         while offset < bytes.count {
@@ -129,12 +119,12 @@ package final class AuditFile: Sendable {
                 if !writer.isFailing { log.error("audit_write_failed", [("path", path), ("fault", "\(fault)")]) }
                 writer.isFailing = true
                 writer.isMidLine = writer.isMidLine || offset > 0
-                lostRecords.add(1, ordering: .relaxed)
-                return
+                return false
             }
         }
         writer.isMidLine = false
         writer.isFailing = false
+        return true
     }
 
     /// A detail that is called as one of the record's own fields does not hide it.
