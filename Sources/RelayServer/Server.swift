@@ -9,12 +9,14 @@ package import TLSTransport
 package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
+    case state(StateFault)
     case system(SystemFault)
 
     package var description: String {
         switch self {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
+        case .state(let fault): "\(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -41,8 +43,14 @@ package final class Server {
     /// Binds, makes the TLS context, and starts the loops.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
         self.log = log
+        let pairing: PairingState
         do {
-            shared = try Shared(configuration: configuration, log: log)
+            pairing = try PairingState.open(folder: configuration.stateFolder, node: configuration.node, log: log)
+        } catch {
+            throw .state(error)
+        }
+        do {
+            shared = try Shared(configuration: configuration, pairing: pairing, log: log)
             signals = try SignalReceiver(Server.signals)
         } catch {
             throw .system(error)
@@ -132,6 +140,7 @@ package final class Server {
             }
         }
         for thread in threads { thread.join() }
+        shared.pairWorker.stop()
         log.info("stopped")
     }
 
@@ -146,6 +155,7 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
+        shared.pairWorker.stop()
     }
 }
 
