@@ -30,14 +30,16 @@ final class Channel {
     var principal: Principal?
     /// The certificate that a proxy passed on, to be verified anew as long as the session lives.
     var forwarded: ForwardedPeer?
+    /// What the client calls the device that it runs on.
+    var device: String?
+    /// The loop that pairing lives on knows of the session.
+    var isPresent = false
     var handle = Handle(index: 0, generation: 0)
     var inbound: WebSocketInbound
     var closing: WebSocketClosing
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
     var sessionID = ""
-    /// What the client calls its device.
-    var device: String?
     /// Framed messages that go before everything: the rest of a media message that was begun.
     var unfinished = ByteQueue()
     /// Framed control messages, reserved lane: never behind media.

@@ -8,6 +8,7 @@ import WebSocketProtocol
 extension EventLoop {
     static let protocolVersion = 1
     private static let displayNameBytesMax = 64
+    private static let deviceBytesMax = 64
     private static let sourceBytesMax = 64
     private static let streamsPerRequestMax = 1_024
 
@@ -99,8 +100,9 @@ extension EventLoop {
     private func hello(_ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello) throws(Refusal) {
         guard channel.sessionID == "" else { throw .helloTwice }
         guard hello.versions.contains(EventLoop.protocolVersion) else { throw .noCommonVersion }
-        channel.sessionID = shared.sessionIDs.next()
+        if let device = hello.device, device.utf8.count > EventLoop.deviceBytesMax { throw .badValue("device") }
         channel.device = hello.device
+        channel.sessionID = shared.sessionIDs.next()
         channel.state = .ready
         counters.sessions += 1
         let limits = RelayMessage.SessionLimits(
@@ -114,6 +116,7 @@ extension EventLoop {
                 .init(
                     version: EventLoop.protocolVersion, session: channel.sessionID, identity: channel.identity, limits: limits,
                     serverTime: Double(WallClock.now()), node: shared.node)))
+        enterPresence(channel)
     }
 
     // MARK: Rooms

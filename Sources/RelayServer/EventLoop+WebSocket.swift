@@ -215,6 +215,7 @@ extension EventLoop {
         guard channels.remove(channel.handle) != nil else { return }
         channel.isGone = true
         leaveRoom(channel, reason: .lost)
+        leavePresence(channel)
         if let timer = channel.timer { timers.cancel(timer) }
         counters.webSockets -= 1
         shared.webSockets.subtract(1, ordering: .acquiringAndReleasing)

@@ -36,6 +36,8 @@ final class EventLoop {
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
     var policyGeneration = 0
+    /// Pairing, on the one loop that it lives on.
+    let pairDesk: PairDesk?
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
@@ -83,6 +85,7 @@ final class EventLoop {
         limits = shared.limits
         self.context = context
         policy = shared.configuration.policy
+        pairDesk = index == PairDesk.loop ? PairDesk(shared.pairing, shared.pairWorker, policy: shared.configuration.policy) : nil
         now = MonotonicClock.now()
         startedAt = now
         selector = try Selector(calls: calls)
@@ -239,6 +242,7 @@ final class EventLoop {
             handleForMembers(message)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)
         case .adminQuery(let query, let ticket): answerAdmin(query, ticket)

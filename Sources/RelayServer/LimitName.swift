@@ -80,7 +80,7 @@ extension ServerConfiguration {
     /// The keys' paths and the variables that set them: `tls.clientCertificates` is `SEGUE_TLS_CLIENT_CERTIFICATES`.
     static let settablePaths: [[String]] =
         [
-            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["policy"], ["auditLog"],
+            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["policy"], ["state"], ["auditLog"],
             ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
             ["echo", "enabled"], ["echo", "messageBytesMax"], ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
@@ -93,7 +93,7 @@ extension ServerConfiguration {
     ]
     private static let textPaths: Set<[String]> = [
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
-        ["node"], ["policy"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
+        ["node"], ["policy"], ["state"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
         ["tls", "maximumVersion"],
     ]
 

@@ -44,6 +44,9 @@ enum LoopMessage: Sendable {
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32)
 
+    // To the loop that pairing lives on.
+    case pairing(PairMail)
+
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
 

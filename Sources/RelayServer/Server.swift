@@ -10,6 +10,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
     case auditLog(path: String, SystemFault)
+    case state(StateFault)
     case system(SystemFault)
 
     package var description: String {
@@ -17,6 +18,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
         case .auditLog(let path, let fault): "cannot open the audit log \(path): \(fault)"
+        case .state(let fault): "\(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -44,15 +46,21 @@ package final class Server {
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
         self.log = log
         let audit = try Server.audit(configuration.auditLog, log)
+        let pairing: PairingState
         do {
-            shared = try Shared(configuration: configuration, log: log, audit: audit)
+            pairing = try PairingState.open(folder: configuration.stateFolder, node: configuration.node, log: log)
+        } catch {
+            throw .state(error)
+        }
+        do {
+            shared = try Shared(configuration: configuration, pairing: pairing, log: log, audit: audit)
             signals = try SignalReceiver(Server.signals)
         } catch {
             throw .system(error)
         }
         reloads = Reloads(readiness: shared.readiness, log: log)
         trust = TrustReload(configuration.tls, shared)
-        addReloads(configuration)
+        addReloads()
         let context: TLSContext
         do {
             context = try trust.first()
@@ -72,11 +80,11 @@ package final class Server {
     }
 
     /// What is read anew when its files change, or on SIGHUP. Parts are made before their files are read for the first time.
-    private func addReloads(_ configuration: ServerConfiguration) {
+    private func addReloads() {
         reloads.add(Reloads.Part(.tls, files: trust.files) { [trust] in try trust.load() })
-        if let file = configuration.policyFile {
+        if let file = shared.configuration.policyFile {
             reloads.add(Reloads.Part(.policy, files: [file]) { [shared] in shared.broadcast(.policy(try PolicyFile.read(file))) })
-        } else if configuration.policy == AccessPolicy() {
+        } else if shared.configuration.policy == AccessPolicy() {
             log.warning("no_policy", [("consequence", "nobody may join a room: name a policy file by the key 'policy'")])
         }
     }
@@ -158,6 +166,7 @@ package final class Server {
             }
         }
         for thread in threads { thread.join() }
+        shared.pairWorker.stop()
         shared.audit.stop()
         log.info("stopped")
     }
@@ -173,6 +182,7 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
+        shared.pairWorker.stop()
         shared.audit.stop()
     }
 }

@@ -19,6 +19,8 @@ package struct ServerConfiguration: Sendable {
     /// Where the audit is written; `nil`: to the log.
     package var auditLog: String?
     package var proxies = ProxySettings()
+    /// Where the relay keeps its signing key and the grants; `nil`: they end with it.
+    package var stateFolder: String?
     package var limits = Limits()
     package var drainMilliseconds: UInt64 = 10_000
     package var reloadCheckMilliseconds: UInt64 = 1_000
@@ -94,6 +96,10 @@ package struct ServerConfiguration: Sendable {
         if let value = reader.integer("reloadCheckMilliseconds", in: 100...3_600_000) { reloadCheckMilliseconds = UInt64(value) }
         if let value = reader.strings("origins") {
             do { origins = try OriginAllowList(value) } catch { reader.fault("origins", "'\(error.entry)' is not an origin") }
+        }
+        if let value = reader.string("state") {
+            if value.isEmpty { reader.fault("state", "must name a folder") }
+            stateFolder = value
         }
         if let value = reader.string("policy") {
             if value.isEmpty { reader.fault("policy", "must name a file") }

@@ -19,6 +19,8 @@ final class Shared: Sendable {
     let log: Log
     let audit: Audit
     let commands: SupervisorCommands
+    let pairing: PairingState
+    let pairWorker: PairWorker
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     let endedLoops = Atomic<Int>(0)
@@ -28,9 +30,10 @@ final class Shared: Sendable {
     private static let broadcastTriesMax = 5_000
     private static let mailboxMessagesMax = 1 << 16
 
-    init(configuration: ServerConfiguration, log: Log, audit: Audit) throws(SystemFault) {
+    init(configuration: ServerConfiguration, pairing: PairingState, log: Log, audit: Audit) throws(SystemFault) {
         self.configuration = configuration
         self.log = log
+        self.pairing = pairing
         self.audit = audit
         commands = try SupervisorCommands()
         limits = configuration.limits
@@ -40,6 +43,7 @@ final class Shared: Sendable {
         for _ in 0..<configuration.loops { wakes.append(try EventFD()) }
         self.wakes = wakes
         mailboxes = wakes.map { Mailbox(capacity: Shared.mailboxMessagesMax, wake: $0) }
+        pairWorker = try PairWorker(path: pairing.grantFile, signer: pairing.signer, log: log, replies: mailboxes[PairDesk.loop])
         // A ring takes records of up to half its capacity: two of the largest frames. Untouched memory costs nothing.
         let ringBytes = configuration.loops > 1 ? max(configuration.limits.videoFrameBytesMax * 4, 1 << 20) : 64
         rings = (0..<configuration.loops).map { from in

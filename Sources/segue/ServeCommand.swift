@@ -68,8 +68,10 @@ enum ServeCommand {
                 text: text, environment: environment, arguments: arguments, development: nil, cores: cores)
             guard let state else { return configuration }
             let development = try state.prepare(now: .current())
-            return try ServeConfiguration.resolve(
+            var developed = try ServeConfiguration.resolve(
                 text: text, environment: environment, arguments: arguments, development: development, cores: cores)
+            if developed.stateFolder == nil { developed.stateFolder = state.relay }
+            return developed
         } catch let invalid as ServerConfiguration.Invalid {
             throw ServeConfiguration.failure(invalid, path: path)
         }
@@ -88,7 +90,7 @@ enum ServeCommand {
             return try Server(configuration, log: log)
         } catch {
             switch error {
-            case .tls: throw CommandFailure(code: .configuration, message: "\(error)")
+            case .tls, .state: throw CommandFailure(code: .configuration, message: "\(error)")
             case .listen(_, let fault) where fault.errno == EADDRINUSE:
                 throw CommandFailure(code: .failure, message: "\(error)\nIs another relay running there? Choose another address with --listen.")
             case .listen, .auditLog, .system: throw CommandFailure(code: .failure, message: "\(error)")
