@@ -112,6 +112,10 @@ enum Files {
         return names
     }
 
+    static func remove(_ path: String) throws(CertificateAuthorityFault) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw fault("unlink", path) }
+    }
+
     /// Removes a folder that holds only files.
     static func removeFolder(_ path: String) throws(CertificateAuthorityFault) {
         for name in try list(path) {
