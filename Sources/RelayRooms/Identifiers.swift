@@ -30,7 +30,12 @@ package struct RoomName: Hashable, Sendable {
         self.text = text
     }
 
-    private static func isAllowed(_ byte: UInt8) -> Bool {
+    /// Names of this beginning belong to pairs: nobody else enters them, whatever the operator's rules say.
+    package static let pairPrefix = "pair:"
+
+    package var isPair: Bool { text.hasPrefix(RoomName.pairPrefix) }
+
+    static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
         case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ":"), UInt8(ascii: "@"): true

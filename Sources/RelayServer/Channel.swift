@@ -24,7 +24,8 @@ final class Channel {
     unowned let connection: Connection
     let stream: HTTP2StreamID?
     let purpose: Purpose
-    let identity: RelayMessage.Identity?
+    /// Who the client has proven to be; `nil` until then.
+    var principal: Principal?
     var handle = Handle(index: 0, generation: 0)
     var inbound: WebSocketInbound
     var closing: WebSocketClosing
@@ -53,13 +54,13 @@ final class Channel {
     var hasOverflowed = false
 
     init(
-        connection: Connection, stream: HTTP2StreamID?, purpose: Purpose, identity: RelayMessage.Identity?, inbound: WebSocketInboundConfiguration,
+        connection: Connection, stream: HTTP2StreamID?, purpose: Purpose, principal: Principal?, inbound: WebSocketInboundConfiguration,
         deflate: MessageCompression?, limits: Limits, now: MonotonicInstant
     ) {
         self.connection = connection
         self.stream = stream
         self.purpose = purpose
-        self.identity = identity
+        self.principal = principal
         self.inbound = WebSocketInbound(inbound)
         self.deflate = deflate
         closing = WebSocketClosing(role: .server, closeHandshakeMillisecondsMax: limits.closeHandshakeMillisecondsMax)
@@ -73,6 +74,8 @@ final class Channel {
     /// The peer of the echo path sends and does not read: nothing more is taken from it until it does.
     var isEchoFull: Bool { purpose == .echo && control.count > Channel.echoBytesMax }
     private static let echoBytesMax = 1 << 20
+
+    var identity: RelayMessage.Identity? { principal.map { RelayMessage.Identity($0) } }
 
     var membership: Membership? {
         if case .inRoom(let membership) = state { membership } else { nil }

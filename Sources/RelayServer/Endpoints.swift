@@ -52,7 +52,8 @@ struct Endpoints {
 
     private func readiness() -> Response {
         guard !shared.readiness.isDraining else { return Endpoints.text(.serviceUnavailable, "draining\n") }
-        return Endpoints.text(.ok, "ready\n")
+        let stale = shared.readiness.stale.map { "stale: \($0.rawValue)\n" }
+        return Endpoints.text(.ok, "ready\n" + stale.joined())
     }
 
     private func metrics() -> Response {

@@ -67,10 +67,25 @@ extension EventLoop {
         case .subscribe(let subscribe): try self.subscribe(channel, id, subscribe)
         case .unsubscribe(let unsubscribe): try self.unsubscribe(channel, id, unsubscribe)
         case .requestKeyFrame(let reference): try requestKeyFrame(channel, id, reference.stream)
+        case .authenticate: throw .tokenRefused("tokens are not in use here")
+        case .mute, .remove, .promote, .lock, .end, .admit, .deny: try moderation(channel, id, request)
+        case .pairRequest, .pairAccept, .pairDecline, .pairCancel, .pairCode, .pairEnter, .pairList, .pairRevoke, .pairDevices:
+            try pairing(channel, id, request)
         }
     }
 
-    private func membership(_ channel: Channel) throws(Refusal) -> Membership {
+    /// What another loop has for one of this loop's sessions.
+    func tell(_ token: UInt64, _ news: SessionNews) {
+        guard let channel = channels[Handle(packed: token)] else { return }
+        switch news {
+        case .answer(let id, .success(let answer)): send(channel, .ok(id: id, answer))
+        case .answer(let id, .failure(let refusal)): refuse(channel, id, refusal)
+        case .event(let message): sendText(channel, message)
+        case .close(let code, let reason): beginClose(channel, code, reason: reason, counted: reason)
+        }
+    }
+
+    func membership(_ channel: Channel) throws(Refusal) -> Membership {
         guard let membership = channel.membership else { throw Refusal(RoomFault.notAMember) }
         return membership
     }

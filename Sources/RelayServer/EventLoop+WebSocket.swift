@@ -56,11 +56,8 @@ extension EventLoop {
             inbound.messageFragmentsMax = .max
             inbound.fragmentBytesMin = 0
         }
-        let identity = connection.identity.map {
-            RelayMessage.Identity(name: $0.name, fingerprint: $0.keyFingerprint.hex, proof: .certificate)
-        }
         let channel = Channel(
-            connection: connection, stream: stream, purpose: purpose, identity: identity, inbound: inbound,
+            connection: connection, stream: stream, purpose: purpose, principal: connection.identity.map { Principal($0) }, inbound: inbound,
             deflate: deflate.map { MessageCompression($0) },
             limits: limits, now: now)
         guard let handle = channels.insert(channel) else { return nil }
@@ -217,7 +214,7 @@ extension EventLoop {
         shared.log.info(
             "session_ended",
             [
-                ("session", channel.sessionID), ("identity", channel.identity?.name ?? ""), ("address", "\(channel.connection.address)"),
+                ("session", channel.sessionID), ("identity", channel.principal?.name ?? ""), ("address", "\(channel.connection.address)"),
                 ("reason", reason), ("seconds", "\(now.milliseconds(since: channel.openedAt) / 1_000)"),
             ])
     }

@@ -31,6 +31,8 @@ final class EventLoop {
     var timers: TimerWheel
     var listeners: [LoopListener]
     var context: TLSContext
+    /// Who may do what.
+    var policy: AccessPolicy
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
@@ -76,6 +78,7 @@ final class EventLoop {
         self.shared = shared
         limits = shared.limits
         self.context = context
+        policy = shared.configuration.policy
         now = MonotonicClock.now()
         startedAt = now
         selector = try Selector(calls: calls)
@@ -227,7 +230,9 @@ final class EventLoop {
         case .joined, .published, .unpublished, .roomEvent, .streamAdded, .streamEnded: handleForMembers(message)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .toSession(let token, let news): tell(token, news)
         case .reload(let context): reload(context)
+        case .policy(let policy): self.policy = policy
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true
         }

@@ -3,6 +3,7 @@ import RelayBase
 import RelayRooms
 import Signalling
 import TLSTransport
+import WebSocketProtocol
 
 /// What loops say to each other, through mailboxes. Control only: media goes through the rings.
 enum LoopMessage: Sendable {
@@ -27,10 +28,23 @@ enum LoopMessage: Sendable {
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32)
 
+    // To a session, wherever it lives; nothing happens when it has ended.
+    case toSession(token: UInt64, SessionNews)
+
     // From the supervisor.
     case reload(TLSContext)
+    case policy(AccessPolicy)
     case drain(deadlineMilliseconds: UInt64)
     case stop
+}
+
+/// What another loop has for a session.
+enum SessionNews: Sendable {
+    /// The one answer to a request.
+    case answer(requestID: UInt64, Result<RelayMessage.Answer, Refusal>)
+    /// A whole text message.
+    case event([UInt8])
+    case close(WebSocketCloseCode, reason: String)
 }
 
 struct JoinRequest: Sendable {

@@ -19,8 +19,10 @@ struct PrometheusText {
     private mutating func process(readiness: DrainState, uptimeSeconds: Double) {
         single("segue_up_seconds", "gauge", "Seconds since the relay started.", uptimeSeconds)
         single("segue_draining", "gauge", "1 while the relay takes no new sessions.", readiness.isDraining ? 1 : 0)
-        single(
-            "segue_trust_stale", "gauge", "1 while changed certificates or revocation lists could not be taken over.", readiness.trustIsStale ? 1 : 0)
+        let stale = readiness.stale
+        byLabel(
+            "segue_reload_failed", "gauge", "1 while changed files of a part of the configuration could not be taken over.", "part",
+            Dictionary(uniqueKeysWithValues: ReloadPart.allCases.map { ($0.rawValue, stale.contains($0) ? 1 : 0) }))
         let cpu = CPUUsage.ofProcess()
         single("process_cpu_seconds_total", "counter", "User and system CPU time.", Double(cpu.totalNanoseconds) / 1e9)
         if let memory = try? MemoryUsage.ofProcess(calls: .linux) {

@@ -25,13 +25,12 @@ package final class Server {
     package static let signals = [SIGTERM, SIGINT, SIGHUP]
 
     private static let backlog: Int32 = 4_096
-    private static let broadcastTriesMax = 5_000
 
     private let shared: Shared
     private let tickets = TicketKeys()
     private var threads: [LoopThread] = []
     private var signals: SignalReceiver
-    private var watched: WatchedFiles
+    private var reloads: Reloads
     private let log: Log
     /// Where the relay listens: the kernel's choice where the configuration said port 0.
     package private(set) var addresses: [SocketAddress] = []
@@ -45,7 +44,7 @@ package final class Server {
         } catch {
             throw .system(error)
         }
-        watched = WatchedFiles(configuration.tls)
+        reloads = Reloads(readiness: shared.readiness, log: log)
         let context: TLSContext
         do {
             context = try TLSContext(server: configuration.tls, tickets: tickets)
@@ -53,6 +52,17 @@ package final class Server {
             throw .tls(error)
         }
         try start(configuration, context)
+        addReloads(configuration)
+    }
+
+    /// What is read anew when its files change, or on SIGHUP.
+    private func addReloads(_ configuration: ServerConfiguration) {
+        let tls = configuration.tls
+        let files = tls.keyPairs.flatMap { [$0.certificateFile, $0.keyFile] } + tls.authorityFiles + tls.revocationListFiles
+        reloads.add(
+            Reloads.Part(.tls, files: files) { [shared, tickets] in
+                shared.broadcast(.reload(try TLSContext(server: tls, tickets: tickets)))
+            })
     }
 
     private func start(_ configuration: ServerConfiguration, _ context: TLSContext) throws(ServerFault) {
@@ -98,16 +108,16 @@ package final class Server {
             _ = unsafe poll(&pollDescriptor, 1, Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
             while let signal = try? signals.next(calls: .linux) {
                 switch signal {
-                case SIGHUP: reload(because: "signal")
+                case SIGHUP: reloads.run(all: true, because: "signal")
                 default:
                     log.info(isDraining ? "stopping" : "draining", [("signal", "\(signal)")])
                     shared.readiness.beginDraining()
-                    broadcast(isDraining ? .stop : .drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+                    shared.broadcast(isDraining ? .stop : .drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
                     isDraining = true
                 }
             }
             if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
-            if !isDraining, watched.haveChanged { reload(because: "files") }
+            if !isDraining { reloads.run(all: false, because: "files") }
         }
         for thread in threads { thread.join() }
         log.info("stopped")
@@ -116,40 +126,14 @@ package final class Server {
     /// Drains as SIGTERM does, for a process that holds the relay beside other things; ``stop()`` waits for the end.
     package func drain() {
         shared.readiness.beginDraining()
-        broadcast(.drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+        shared.broadcast(.drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
     }
 
     /// Ends the loops at once, unless they have ended by themselves, and waits for them.
     package func stop() {
-        broadcast(.stop)
+        shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
-    }
-
-    private func broadcast(_ message: LoopMessage) {
-        for (loop, mailbox) in shared.mailboxes.enumerated() {
-            var tries = 0
-            while mailbox.post(message) == .full, tries < Server.broadcastTriesMax {
-                tries += 1
-                usleep(1_000)
-            }
-            if tries == Server.broadcastTriesMax { log.error("loop_does_not_answer", [("loop", "\(loop)")]) }
-        }
-    }
-
-    /// New certificates, authorities and revocation lists from the same files. Bad ones change nothing and are told.
-    private func reload(because cause: String) {
-        let stamps = watched.current()
-        do {
-            let context = try TLSContext(server: shared.configuration.tls, tickets: tickets)
-            broadcast(.reload(context))
-            watched.settle(stamps)
-            shared.readiness.setTrustIsStale(false)
-            log.info("reloaded", [("because", cause)])
-        } catch {
-            shared.readiness.setTrustIsStale(true)
-            log.error("reload_failed", [("because", cause), ("fault", "\(error)")])
-        }
     }
 }
 
@@ -167,33 +151,5 @@ private struct LoopSeed: @unchecked Sendable {  // Safe: handed to one thread on
         } catch {
             shared.log.error("loop_failed", [("loop", "\(index)"), ("fault", "\(error)")])
         }
-    }
-}
-
-/// Notices that certificate, authority or revocation files were replaced.
-private struct WatchedFiles {
-    private let paths: [String]
-    private var stamps: [[Int64]]
-
-    init(_ configuration: TLSConfiguration) {
-        paths =
-            configuration.keyPairs.flatMap { [$0.certificateFile, $0.keyFile] } + configuration.authorityFiles + configuration.revocationListFiles
-        stamps = paths.map(WatchedFiles.stamp)
-    }
-
-    /// Whether any file is another than when the last reload succeeded. A reload that fails is so tried again until it succeeds.
-    var haveChanged: Bool { paths.map(WatchedFiles.stamp) != stamps }
-
-    /// What the files are now; to be asked before they are read, so that a change meanwhile is seen next time.
-    func current() -> [[Int64]] { paths.map(WatchedFiles.stamp) }
-
-    mutating func settle(_ current: [[Int64]]) {
-        stamps = current
-    }
-
-    private static func stamp(_ path: String) -> [Int64] {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return [] }
-        return [Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec), Int64(status.st_size), Int64(bitPattern: UInt64(status.st_ino))]
     }
 }

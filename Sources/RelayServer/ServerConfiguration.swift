@@ -2,6 +2,7 @@ import FoundationEssentials
 package import HTTPProtocol
 package import Reactor
 package import RelayBase
+package import RelayRooms
 package import TLSTransport
 
 /// Everything that `segue serve` can be told. The annotated sample under `Deploy/` explains each key.
@@ -11,6 +12,8 @@ package struct ServerConfiguration: Sendable {
     package var loops = 1
     package var tls = TLSConfiguration()
     package var origins: OriginAllowList
+    /// Who may do what, as it is at the start; a reload replaces it in the loops.
+    package var policy = AccessPolicy()
     package var limits = Limits()
     package var drainMilliseconds: UInt64 = 10_000
     package var reloadCheckMilliseconds: UInt64 = 1_000

@@ -17,17 +17,20 @@ final class Shared: Sendable {
     let admission: Admission
     let board: MetricsBoard
     let log: Log
+    let audit: Audit
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     let endedLoops = Atomic<Int>(0)
     /// WebSockets of all loops: a draining loop ends with the last of them, because it may be home to rooms whose members are elsewhere.
     let webSockets = Atomic<Int>(0)
 
+    private static let broadcastTriesMax = 5_000
     private static let mailboxMessagesMax = 1 << 16
 
     init(configuration: ServerConfiguration, log: Log) throws(SystemFault) {
         self.configuration = configuration
         self.log = log
+        audit = Audit(log: log)
         limits = configuration.limits
         node = configuration.node
         loops = configuration.loops
@@ -44,6 +47,18 @@ final class Shared: Sendable {
         board = MetricsBoard(loops: configuration.loops)
     }
 
+    /// Posts to every loop, waiting for full mailboxes: never from a loop's own thread.
+    func broadcast(_ message: LoopMessage) {
+        for (loop, mailbox) in mailboxes.enumerated() {
+            var tries = 0
+            while mailbox.post(message) == .full, tries < Shared.broadcastTriesMax {
+                tries += 1
+                usleep(1_000)
+            }
+            if tries == Shared.broadcastTriesMax { log.error("loop_does_not_answer", [("loop", "\(loop)")]) }
+        }
+    }
+
     /// The loop that holds a room's control state: FNV-1a of its name, the same on every loop.
     func home(of name: RoomName) -> Int {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -58,12 +73,18 @@ final class DrainState: Sendable {
 
     var isDraining: Bool { draining.load(ordering: .acquiring) }
 
-    /// Certificates or revocation lists on disk could not be taken over: the relay runs on with those it had.
-    private let staleTrust = Atomic<Bool>(false)
-    var trustIsStale: Bool { staleTrust.load(ordering: .acquiring) }
+    /// Parts whose files could not be taken over, a bit each: the relay runs on with what it had.
+    private let staleParts = Atomic<UInt32>(0)
 
-    func setTrustIsStale(_ isStale: Bool) {
-        staleTrust.store(isStale, ordering: .releasing)
+    var stale: [ReloadPart] {
+        let bits = staleParts.load(ordering: .acquiring)
+        return ReloadPart.allCases.enumerated().filter { bits >> UInt32($0.offset) & 1 == 1 }.map(\.element)
+    }
+
+    func set(_ part: ReloadPart, isStale: Bool) {
+        guard let place = ReloadPart.allCases.firstIndex(of: part) else { return }
+        let bit = UInt32(1) << UInt32(place)
+        if isStale { staleParts.bitwiseOr(bit, ordering: .releasing) } else { staleParts.bitwiseAnd(~bit, ordering: .releasing) }
     }
 
     func beginDraining() {

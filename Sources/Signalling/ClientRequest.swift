@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import RelayRooms
 
 /// What a client asks for: one text message, one JSON object, answered exactly once under its `id`.
 ///
@@ -13,15 +13,38 @@ package enum ClientRequest: Sendable, Equatable {
     case unsubscribe(Unsubscribe)
     case time(TimeExchange)
     case requestKeyFrame(StreamReference)
+    case authenticate(Authenticate)
+    case mute(Mute)
+    case remove(ParticipantReference)
+    case promote(Promote)
+    case lock(Lock)
+    case end
+    case admit(ParticipantReference)
+    case deny(ParticipantReference)
+    case pairRequest(PairPeer)
+    case pairAccept(PairRequestReference)
+    case pairDecline(PairRequestReference)
+    case pairCancel(PairRequestReference)
+    case pairCode
+    case pairEnter(PairCode)
+    case pairList
+    case pairRevoke(PairReference)
+    case pairDevices(PairPeer)
 
     package struct Hello: Codable, Sendable, Equatable {
         /// The protocol versions that the client speaks; the relay picks the highest that it speaks too.
         package var versions: [Int]
         package var client: ClientName?
+        /// A bearer token (JWT, RFC 7519): the identity where there is no certificate, a second factor where there is one.
+        package var token: String?
+        /// The device's name, shown to devices of the same identity; at most 64 bytes.
+        package var device: String?
 
-        package init(versions: [Int], client: ClientName?) {
+        package init(versions: [Int], client: ClientName?, token: String? = nil, device: String? = nil) {
             self.versions = versions
             self.client = client
+            self.token = token
+            self.device = device
         }
     }
 
@@ -39,10 +62,16 @@ package enum ClientRequest: Sendable, Equatable {
         package var room: String
         /// What others see beside the verified identity; at most 64 bytes.
         package var displayName: String?
+        /// One of the roles that the policy allows; else the first of them.
+        package var role: Role?
+        /// For a pair's room: the signed grant, where the relay may not know of it.
+        package var grant: String?
 
-        package init(room: String, displayName: String?) {
+        package init(room: String, displayName: String?, role: Role? = nil, grant: String? = nil) {
             self.room = room
             self.displayName = displayName
+            self.role = role
+            self.grant = grant
         }
     }
 
@@ -119,6 +148,23 @@ package enum ClientRequest: Sendable, Equatable {
         case .unsubscribe: "unsubscribe"
         case .time: "time"
         case .requestKeyFrame: "keyframe.request"
+        case .authenticate: "authenticate"
+        case .mute: "mute"
+        case .remove: "remove"
+        case .promote: "promote"
+        case .lock: "lock"
+        case .end: "end"
+        case .admit: "admit"
+        case .deny: "deny"
+        case .pairRequest: "pair.request"
+        case .pairAccept: "pair.accept"
+        case .pairDecline: "pair.decline"
+        case .pairCancel: "pair.cancel"
+        case .pairCode: "pair.code"
+        case .pairEnter: "pair.enter"
+        case .pairList: "pair.list"
+        case .pairRevoke: "pair.revoke"
+        case .pairDevices: "pair.devices"
         }
     }
 }
@@ -155,76 +201,5 @@ package struct StreamDescription: Codable, Sendable, Equatable {
         if let frameRate, !(frameRate > 0 && frameRate <= 1_000) { return "frameRate" }
         if let timescale, ![48_000, 90_000, 1_000_000].contains(timescale) { return "timescale" }
         return nil
-    }
-}
-
-/// A request as it came: its `id`, and what it asks.
-package struct IncomingRequest: Sendable, Equatable {
-    package let id: UInt64
-    package let request: ClientRequest
-
-    /// Decodes one text message.
-    ///
-    /// - Throws: ``SignallingFault``; only ``SignallingFault/notJSON`` is a violation that closes the session.
-    package init(decoding bytes: [UInt8]) throws(SignallingFault) {
-        let data = Data(bytes)
-        let decoder = JSONDecoder()
-        let envelope: Envelope
-        do {
-            envelope = try decoder.decode(Envelope.self, from: data)
-        } catch DecodingError.dataCorrupted where (try? decoder.decode(AnyValue.self, from: data)) == nil {
-            throw .notJSON
-        } catch {
-            throw .malformed(id: nil, detail: "a request is an object with a string 'type' and a whole number 'id'")
-        }
-        guard let number = envelope.id, number <= 9_007_199_254_740_991, let id = UInt64(exactly: number) else {
-            throw .malformed(id: nil, detail: "the member 'id' is not a whole number from 0 to 2^53 - 1")
-        }
-        self.id = id
-        request = try IncomingRequest.decode(envelope.type, id: id, data, decoder)
-    }
-
-    private struct Envelope: Decodable {
-        let type: String
-        /// Every whole number that JSON carries everywhere fits a Float64.
-        let id: Double?
-    }
-
-    /// Whatever JSON there is, unread: the decoder calls both broken text and a number beyond its range corrupted data, and only the first fails here.
-    private struct AnyValue: Decodable {
-        init(from decoder: any Decoder) {}
-    }
-
-    private static func decode(_ type: String, id: UInt64, _ data: Data, _ decoder: JSONDecoder) throws(SignallingFault) -> ClientRequest {
-        do {
-            switch type {
-            case "hello": return .hello(try decoder.decode(ClientRequest.Hello.self, from: data))
-            case "join": return .join(try decoder.decode(ClientRequest.Join.self, from: data))
-            case "leave": return .leave
-            case "publish": return .publish(try decoder.decode(ClientRequest.Publish.self, from: data))
-            case "unpublish": return .unpublish(try decoder.decode(ClientRequest.StreamReference.self, from: data))
-            case "subscribe": return .subscribe(try decoder.decode(ClientRequest.Subscribe.self, from: data))
-            case "unsubscribe": return .unsubscribe(try decoder.decode(ClientRequest.Unsubscribe.self, from: data))
-            case "time": return .time(try decoder.decode(ClientRequest.TimeExchange.self, from: data))
-            case "keyframe.request": return .requestKeyFrame(try decoder.decode(ClientRequest.StreamReference.self, from: data))
-            default: break
-            }
-        } catch let error as DecodingError {
-            throw .malformed(id: id, detail: IncomingRequest.describe(error))
-        } catch {
-            throw .malformed(id: id, detail: "the request could not be read")
-        }
-        throw .unknownType(id: id, type: String(type.prefix(64)))
-    }
-
-    /// A sentence that names the member at fault, where the decoder tells it: of a number that does not fit and of broken escapes it does not.
-    private static func describe(_ error: DecodingError) -> String {
-        switch error {
-        case .keyNotFound(let key, _): "the member '\(key.stringValue)' is missing"
-        case .dataCorrupted(let context) where context.codingPath.isEmpty: "a member has a value out of range, or text that is no Unicode"
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            "the member '\(context.codingPath.map(\.stringValue).joined(separator: "."))' has a wrong value"
-        @unknown default: "the request could not be read"
-        }
     }
 }

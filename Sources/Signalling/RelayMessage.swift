@@ -1,4 +1,5 @@
 import FoundationEssentials
+package import RelayRooms
 
 /// What the relay says: answers under a request's `id`, and events without one.
 package enum RelayMessage: Sendable, Equatable {
@@ -11,6 +12,17 @@ package enum RelayMessage: Sendable, Equatable {
     case streamEnded(stream: UInt32)
     case keyFrameRequested(stream: UInt32)
     case goAway(deadlineMilliseconds: UInt64, reason: String)
+    case participantChanged(ParticipantState)
+    case roomLocked(Lock)
+    case roomRemoved(RoomRemoval)
+    case roomAdmitted(RoomEntry)
+    case lobbyWaiting(Participant)
+    case lobbyLeft(participant: UInt32)
+    case pairRequested(PairInvitation)
+    case pairMade(PairMade)
+    case pairDeclined(request: String)
+    case pairWithdrawn(PairWithdrawal)
+    case pairRevoked(PairRevocation)
 
     package struct Welcome: Codable, Sendable, Equatable {
         package var version: Int
@@ -34,11 +46,11 @@ package enum RelayMessage: Sendable, Equatable {
     /// Who the relay holds a client to be, and how that was proven.
     package struct Identity: Codable, Sendable, Equatable {
         package var name: String
-        /// SHA-256 of the SubjectPublicKeyInfo, 64 hexadecimal digits.
-        package var fingerprint: String
+        /// SHA-256 of the SubjectPublicKeyInfo, 64 hexadecimal digits; absent when only a token proved the name.
+        package var fingerprint: String?
         package var proof: Proof
 
-        package init(name: String, fingerprint: String, proof: Proof) {
+        package init(name: String, fingerprint: String?, proof: Proof) {
             self.name = name
             self.fingerprint = fingerprint
             self.proof = proof
@@ -47,6 +59,11 @@ package enum RelayMessage: Sendable, Equatable {
 
     package enum Proof: String, Codable, Sendable {
         case certificate
+        case token
+        case certificateAndToken = "certificate+token"
+        /// A certificate that a trusted proxy passed on.
+        case forwarded
+        case forwardedAndToken = "forwarded+token"
     }
 
     package struct SessionLimits: Codable, Sendable, Equatable {
@@ -80,6 +97,17 @@ package enum RelayMessage: Sendable, Equatable {
         package var subscribed: [UInt32]?
         package var clientTime: Double?
         package var serverTime: Double?
+        package var role: Role?
+        package var state: JoinState?
+        package var locked: Bool?
+        package var pair: PairInfo?
+        package var pairs: [PairInfo]?
+        package var request: String?
+        package var requests: [PairInvitation]?
+        package var devices: [PairDevice]?
+        package var code: String?
+        /// Milliseconds since 1970-01-01T00:00Z.
+        package var expires: Double?
 
         package init() {}
     }
@@ -88,11 +116,16 @@ package enum RelayMessage: Sendable, Equatable {
         package var participant: UInt32
         package var identity: Identity?
         package var displayName: String?
+        package var role: Role?
+        /// Kinds of streams that a host has muted; absent: none.
+        package var muted: [StreamKind]?
 
-        package init(participant: UInt32, identity: Identity?, displayName: String?) {
+        package init(participant: UInt32, identity: Identity?, displayName: String?, role: Role? = nil, muted: [StreamKind]? = nil) {
             self.participant = participant
             self.identity = identity
             self.displayName = displayName
+            self.role = role
+            self.muted = muted
         }
     }
 
@@ -119,6 +152,8 @@ package enum RelayMessage: Sendable, Equatable {
         case left
         /// Its connection was lost.
         case lost
+        /// A host, an administrator or the policy took it out.
+        case removed
     }
 }
 
@@ -164,6 +199,17 @@ extension RelayMessage {
         case "goaway":
             let event = try decoder.decode(Away.self, from: data)
             return .goAway(deadlineMilliseconds: event.deadlineMilliseconds, reason: event.reason)
+        case "participant.changed": return .participantChanged(try decoder.decode(ParticipantState.self, from: data))
+        case "room.locked": return .roomLocked(try decoder.decode(Lock.self, from: data))
+        case "room.removed": return .roomRemoved(try decoder.decode(RoomRemoval.self, from: data))
+        case "room.admitted": return .roomAdmitted(try decoder.decode(RoomEntry.self, from: data))
+        case "lobby.waiting": return .lobbyWaiting(try decoder.decode(Participant.self, from: data))
+        case "lobby.left": return .lobbyLeft(participant: try decoder.decode(ClientRequest.ParticipantReference.self, from: data).participant)
+        case "pair.requested": return .pairRequested(try decoder.decode(PairInvitation.self, from: data))
+        case "pair.made": return .pairMade(try decoder.decode(PairMade.self, from: data))
+        case "pair.declined": return .pairDeclined(request: try decoder.decode(ClientRequest.PairRequestReference.self, from: data).request)
+        case "pair.withdrawn": return .pairWithdrawn(try decoder.decode(PairWithdrawal.self, from: data))
+        case "pair.revoked": return .pairRevoked(try decoder.decode(PairRevocation.self, from: data))
         default: return nil
         }
     }
@@ -199,42 +245,24 @@ extension RelayMessage: Encodable {
             try RelayMessage.write(encoder, "keyframe.requested", id: nil, ClientRequest.StreamReference(stream: stream))
         case .goAway(let deadline, let reason):
             try RelayMessage.write(encoder, "goaway", id: nil, Away(deadlineMilliseconds: deadline, reason: reason))
+        case .participantChanged(let body): try RelayMessage.write(encoder, "participant.changed", id: nil, body)
+        case .roomLocked(let body): try RelayMessage.write(encoder, "room.locked", id: nil, body)
+        case .roomRemoved(let body): try RelayMessage.write(encoder, "room.removed", id: nil, body)
+        case .roomAdmitted(let body): try RelayMessage.write(encoder, "room.admitted", id: nil, body)
+        case .lobbyWaiting(let body): try RelayMessage.write(encoder, "lobby.waiting", id: nil, body)
+        case .lobbyLeft(let participant):
+            try RelayMessage.write(encoder, "lobby.left", id: nil, ClientRequest.ParticipantReference(participant: participant))
+        case .pairRequested(let body): try RelayMessage.write(encoder, "pair.requested", id: nil, body)
+        case .pairMade(let body): try RelayMessage.write(encoder, "pair.made", id: nil, body)
+        case .pairDeclined(let request):
+            try RelayMessage.write(encoder, "pair.declined", id: nil, ClientRequest.PairRequestReference(request: request))
+        case .pairWithdrawn(let body): try RelayMessage.write(encoder, "pair.withdrawn", id: nil, body)
+        case .pairRevoked(let body): try RelayMessage.write(encoder, "pair.revoked", id: nil, body)
         }
     }
 
     private static func write<Body: Encodable>(_ encoder: any Encoder, _ type: String, id: UInt64?, _ body: Body) throws {
         try Head(type: type, id: id).encode(to: encoder)
         try body.encode(to: encoder)
-    }
-}
-
-extension ClientRequest {
-    /// The request as the bytes of a text frame: for clients.
-    package func encoded(id: UInt64) -> [UInt8] {
-        JSONText.encode(Outgoing(id: id, request: self)) ?? []
-    }
-
-    private struct Outgoing: Encodable {
-        let id: UInt64
-        let request: ClientRequest
-
-        private struct Head: Encodable {
-            let type: String
-            let id: UInt64
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            try Head(type: request.type, id: id).encode(to: encoder)
-            switch request {
-            case .hello(let body): try body.encode(to: encoder)
-            case .join(let body): try body.encode(to: encoder)
-            case .leave: break
-            case .publish(let body): try body.encode(to: encoder)
-            case .unpublish(let body), .requestKeyFrame(let body): try body.encode(to: encoder)
-            case .subscribe(let body): try body.encode(to: encoder)
-            case .unsubscribe(let body): try body.encode(to: encoder)
-            case .time(let body): try body.encode(to: encoder)
-            }
-        }
     }
 }

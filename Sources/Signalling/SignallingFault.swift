@@ -55,4 +55,28 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static func unknownCodec(_ codec: String) -> Refusal {
         Refusal(code: "unknown_codec", message: "The codec '\(codec.prefix(64))' is not one that the relay carries.", retry: false)
     }
+
+    package static let unauthenticated = Refusal(
+        code: "unauthenticated", message: "The session has proven no identity: send a token with hello.", retry: false)
+    package static func tokenRefused(_ why: String) -> Refusal {
+        Refusal(code: "token_refused", message: "The token is not accepted: \(why).", retry: false)
+    }
+    package static func proofRequired(_ what: String) -> Refusal {
+        Refusal(code: "proof_required", message: "The room asks for \(what) as well.", retry: false)
+    }
+    package static let notAllowed = Refusal(code: "not_allowed", message: "The relay's policy does not allow this.", retry: false)
+    package static let roomLocked = Refusal(code: "room_locked", message: "The room is locked.", retry: true)
+    package static let notHost = Refusal(code: "not_host", message: "Only a host of the room may do this.", retry: false)
+    package static let role = Refusal(code: "role", message: "The role in this room does not allow this.", retry: false)
+    package static let unknownParticipant = Refusal(code: "unknown_participant", message: "There is no such participant here.", retry: false)
+    package static let lobbyFull = Refusal(code: "lobby_full", message: "As many are waiting as may.", retry: true)
+    package static let peerUnavailable = Refusal(code: "peer_unavailable", message: "The peer is not connected.", retry: true)
+    package static let peerAmbiguous = Refusal(
+        code: "peer_ambiguous", message: "The peer is connected with several keys: name one by its fingerprint.", retry: false)
+    package static let unknownRequest = Refusal(code: "unknown_request", message: "There is no such request.", retry: false)
+    package static let unknownPair = Refusal(code: "unknown_pair", message: "There is no such pair.", retry: false)
+    package static let pairCode = Refusal(code: "pair_code", message: "The code is not right, or not any more.", retry: false)
+    package static let pairRate = Refusal(code: "pair_rate", message: "Too many tries; wait.", retry: true)
+    package static let pairsMax = Refusal(code: "pairs_max", message: "As many pairs, requests or codes are open as may be.", retry: true)
+    package static let certificateNeeded = Refusal(code: "certificate_needed", message: "Pairs need a certificate on both sides.", retry: false)
 }

@@ -37,6 +37,8 @@ package struct PeerIdentity: Hashable, Sendable {
     static let namesMax = 64
     static let nameBytesMax = 1_024
     static let keyNamePrefix = "spki:"
+    /// Names of identities that only a token proved.
+    static let tokenNamePrefix = "token:"
 }
 
 /// Subject alternative names, sorted and checked.
@@ -53,8 +55,11 @@ struct SubjectNames {
         let name = unsafe String(decoding: bytes, as: UTF8.self)
         switch kind {
         case .uri:
-            // A name of this scheme would pass for the fingerprint of somebody's key.
-            guard name.contains(":"), !name.lowercased().hasPrefix(PeerIdentity.keyNamePrefix) else { return false }
+            // A name of these schemes would pass for the fingerprint of somebody's key, or for the subject of a token.
+            let folded = name.lowercased()
+            guard name.contains(":"), !folded.hasPrefix(PeerIdentity.keyNamePrefix), !folded.hasPrefix(PeerIdentity.tokenNamePrefix) else {
+                return false
+            }
             uris.append(name)
         case .dns:
             guard !name.contains(":"), !name.contains("@") else { return false }

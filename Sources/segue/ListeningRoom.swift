@@ -186,6 +186,8 @@ final class ListeningRoom {
             lastFrame = driver.loop.now
             if tag == 0 { tell("ended", "stream \(id) ended", ["stream": "\(id)"]) }
         case .goAway(_, let reason): if tag == 0 { tell("goaway", "the relay goes away: \(reason)", ["reason": reason]) }
+        case .participantChanged, .roomLocked, .roomRemoved, .roomAdmitted, .lobbyWaiting, .lobbyLeft: break
+        case .pairRequested, .pairMade, .pairDeclined, .pairWithdrawn, .pairRevoked: break
         case .keyFrameRequested, .welcome, .ok, .error: break
         }
     }

@@ -18,7 +18,7 @@ struct SessionTests {
         #expect(welcome.version == 1)
         #expect(welcome.node == "north")
         #expect(welcome.identity?.name == "urn:segue:client:alice")
-        #expect(welcome.identity?.fingerprint.utf8.count == 64)
+        #expect(welcome.identity?.fingerprint?.utf8.count == 64)
         #expect(welcome.limits.audioFrameBytesMax == Limits().audioFrameBytesMax)
         let answer = try clients.answer(session, .time(.init(clientTime: 12.5)))
         #expect(answer.clientTime == 12.5)
