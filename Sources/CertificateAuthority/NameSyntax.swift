@@ -50,6 +50,10 @@ enum NameSyntax {
         guard parts.count == 2, let first = parts[0].utf8.first, isLetter(first),
             parts[0].utf8.allSatisfy({ isAlphanumeric($0) || "+-.".utf8.contains($0) })
         else { throw .invalidName(.syntax("it does not begin with a scheme"), kind: .uri) }
+        // The relay refuses certificates with names that pass for a key's fingerprint or a token's subject.
+        guard !["spki", "token"].contains(parts[0].lowercased()) else {
+            throw .invalidName(.syntax("the relay keeps the schemes spki: and token: for itself"), kind: .uri)
+        }
         guard !parts[1].isEmpty else { throw .invalidName(.syntax("nothing follows the scheme"), kind: .uri) }
         try checkPercentEncoding(parts[1])
         if parts[1].hasPrefix("//") {

@@ -79,12 +79,14 @@ extension ServerConfiguration {
         [
             ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
-            ["echo", "enabled"], ["echo", "messageBytesMax"],
+            ["echo", "enabled"], ["echo", "messageBytesMax"], ["enrolment", "authority"], ["enrolment", "renewalLifePercent"],
+            ["enrolment", "attemptsPerMinute"],
         ] + LimitName.all.map { ["limits", $0.name] }
 
     private static let listPaths: Set<[String]> = [["listen"], ["origins"], ["tls", "clientAuthorities"], ["tls", "revocationLists"]]
     private static let textPaths: Set<[String]> = [
         ["node"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
+        ["enrolment", "authority"],
     ]
 
     static func variable(of path: [String]) -> String {

@@ -1,3 +1,4 @@
+package import CertificateAuthority
 import Glibc
 package import Reactor
 import RelayBase
@@ -8,12 +9,14 @@ package import TLSTransport
 package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
+    case enrolment(CertificateAuthorityFault)
     case system(SystemFault)
 
     package var description: String {
         switch self {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
+        case .enrolment(let fault): "enrolment: \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -38,8 +41,14 @@ package final class Server {
     /// Binds, makes the TLS context, and starts the loops.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
         self.log = log
+        let authority: CertificateAuthority?
+        do throws(CertificateAuthorityFault) {
+            authority = if let enrolment = configuration.enrolment { try .open(directory: enrolment.authority) } else { nil }
+        } catch {
+            throw .enrolment(error)
+        }
         do {
-            shared = try Shared(configuration: configuration, log: log)
+            shared = try Shared(configuration: configuration, authority: authority, log: log)
             signals = try SignalReceiver(Server.signals)
         } catch {
             throw .system(error)

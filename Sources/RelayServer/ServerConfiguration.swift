@@ -14,6 +14,8 @@ package struct ServerConfiguration: Sendable {
     package var origins: OriginAllowList
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
     package var policy = AccessPolicy()
+    /// Devices enrol here; `nil`: they do not.
+    package var enrolment: EnrolmentConfiguration?
     package var limits = Limits()
     package var drainMilliseconds: UInt64 = 10_000
     package var reloadCheckMilliseconds: UInt64 = 1_000
@@ -92,6 +94,7 @@ package struct ServerConfiguration: Sendable {
         }
         reader.object("tls") { readTLS(&$0) }
         reader.object("limits") { readLimits(&$0) }
+        reader.object("enrolment") { enrolment = EnrolmentConfiguration(&$0, defaults: enrolment) }
         reader.object("echo") { reader in
             if let value = reader.bool("enabled") { echo = value }
             if let value = reader.integer("messageBytesMax", in: 1_024...(1 << 28)) { echoMessageBytesMax = value }

@@ -1,3 +1,4 @@
+import CertificateAuthority
 import Glibc
 import Reactor
 import RelayBase
@@ -18,6 +19,8 @@ final class Shared: Sendable {
     let board: MetricsBoard
     let log: Log
     let audit: Audit
+    /// The authority that devices enrol with, if they do so here.
+    let enrolment: EnrolmentWorker?
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     let endedLoops = Atomic<Int>(0)
@@ -27,10 +30,14 @@ final class Shared: Sendable {
     private static let broadcastTriesMax = 5_000
     private static let mailboxMessagesMax = 1 << 16
 
-    init(configuration: ServerConfiguration, log: Log) throws(SystemFault) {
+    init(configuration: ServerConfiguration, authority: CertificateAuthority? = nil, log: Log) throws(SystemFault) {
         self.configuration = configuration
         self.log = log
         audit = Audit(log: log)
+        enrolment =
+            if let authority, let enrolment = configuration.enrolment {
+                try EnrolmentWorker(authority, configuration: enrolment, log: log)
+            } else { nil }
         limits = configuration.limits
         node = configuration.node
         loops = configuration.loops
