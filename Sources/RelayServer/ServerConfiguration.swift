@@ -38,7 +38,7 @@ package struct ServerConfiguration: Sendable {
 
     package static let loopsMax = 64
     /// Environment variables that name nothing in the configuration.
-    static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG", "SEGUE_PYTHON", "SEGUE_PYTHON2"]
+    static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG", "SEGUE_PYTHON", "SEGUE_PYTHON2", "SEGUE_ENROLMENT_TOKEN"]
 
     /// Reads a configuration file (JSON5), then lets `SEGUE_…` variables override it.
     ///
