@@ -21,6 +21,7 @@ final class EventLoop {
         static let channel: UInt8 = 2
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
+        static let exchange: UInt8 = 5
     }
 
     let index: Int
@@ -37,6 +38,7 @@ final class EventLoop {
     var connections: Slab<Connection>
     var channels: Slab<Channel>
     var rooms: Slab<LocalRoom>
+    var exchanges: Slab<HTTPExchange>
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
@@ -87,6 +89,7 @@ final class EventLoop {
         connections = Slab(capacityMax: shared.limits.connectionsMax)
         channels = Slab()
         rooms = Slab()
+        exchanges = Slab(capacityMax: HTTPExchange.perLoopMax)
         budget = ByteBudget(bytesMax: shared.limits.cacheBytesMax)
         home = Rooms(limits: shared.limits, loop: index, loops: shared.loops)
         unsafe egress = .allocate(byteCount: EventLoop.egressBytes, alignment: 64)
@@ -179,6 +182,8 @@ final class EventLoop {
             if let connection = connections[Handle(packed: event.payload)] { connectionTimer(connection) }
         case TimerKind.channel:
             if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
+        case TimerKind.exchange:
+            if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -231,6 +236,7 @@ final class EventLoop {
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .toSession(let token, let news): tell(token, news)
+        case .httpAnswer(let token, let answer): answered(token, answer)
         case .reload(let context): reload(context)
         case .policy(let policy): self.policy = policy
         case .drain(let deadline): drain(deadline)

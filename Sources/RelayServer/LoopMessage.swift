@@ -31,6 +31,9 @@ enum LoopMessage: Sendable {
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
 
+    // To the loop of a request that waits for its answer; nothing happens when it has ended.
+    case httpAnswer(token: UInt64, HTTPAnswer)
+
     // From the supervisor.
     case reload(TLSContext)
     case policy(AccessPolicy)
