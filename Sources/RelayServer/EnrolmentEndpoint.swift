@@ -34,15 +34,8 @@ enum EnrolmentOutcome: Sendable {
     case limited(retryAfterSeconds: Int)
 }
 
-/// `POST /v1/enroll` and `POST /v1/renew`: from the bytes of a request to what is asked, and from the outcome to the response. Decides; others do.
+/// What the authority does over HTTP: from the content of a request to what is asked, and from the outcome to the answer. Decides; others do.
 enum EnrolmentEndpoint {
-    typealias Response = (head: HTTPResponseHead, body: [UInt8])
-
-    static let enrolPath = "/v1/enroll"
-    static let renewPath = "/v1/renew"
-    /// A request with the largest key that is taken has 3 KiB.
-    static let bodyBytesMax = 16_384
-
     private struct EnrolBody: Decodable {
         let token: String
         let csr: String
@@ -52,64 +45,151 @@ enum EnrolmentEndpoint {
         let csr: String
     }
 
+    private struct TokenBody: Decodable {
+        let names: [String]
+        let label: String?
+        let validSeconds: Int64?
+        let certificateDays: Int?
+    }
+
+    private struct RevocationBody: Decodable {
+        let serial: String?
+        let fingerprint: String?
+        let reason: String?
+    }
+
+    /// `POST /v1/enroll`: the token is all the proof there is.
+    static func enrol(_ body: [UInt8]) throws(EnrolmentProblem) -> EnrolmentRequest {
+        let parsed = try decode(EnrolBody.self, body)
+        // What cannot be a token gets the answer that any wrong one gets.
+        guard let secret = EnrolmentSecret(parsed.token) else { throw .fault(.tokenNotAccepted) }
+        return .enrol(secret, request: Array(parsed.csr.utf8))
+    }
+
+    /// `POST /v1/renew`.
+    ///
+    /// - Parameter identity: what mutual TLS with the relay itself proved on this connection.
+    static func renew(_ body: [UInt8], _ identity: PeerIdentity?) throws(EnrolmentProblem) -> EnrolmentRequest {
+        guard let identity, identity.proof == .certificate else { throw .certificateNeeded }
+        let parsed = try decode(RenewBody.self, body)
+        guard let presented = PresentedCertificate(identity) else { throw .fault(.notPresentable) }
+        return .renew(presented, request: Array(parsed.csr.utf8))
+    }
+
+    /// `POST /v1/enrolment-tokens`, for administrators.
+    static func createToken(_ body: [UInt8]) throws(EnrolmentProblem) -> EnrolmentRequest {
+        let parsed = try decode(TokenBody.self, body)
+        do throws(CertificateAuthorityFault) {
+            guard parsed.names.count <= SubjectAlternativeName.countMax else { throw .tooManyNames(max: SubjectAlternativeName.countMax) }
+            var order = EnrolmentRequest.TokenOrder(names: [], label: parsed.label)
+            for text in parsed.names { order.names.append(try SubjectAlternativeName(parsing: text)) }
+            // Values beyond what a Duration can say are beyond what is allowed as well.
+            if let seconds = parsed.validSeconds { order.validity = .seconds(min(max(seconds, 0), 1 << 40)) }
+            if let days = parsed.certificateDays { order.certificateValidity = .days(min(max(days, 0), 1 << 20)) }
+            return .createToken(order)
+        } catch {
+            throw .fault(error)
+        }
+    }
+
+    /// `POST /v1/revocations`, for administrators: one certificate by its serial number, or all of one key by its fingerprint.
+    static func revoke(_ body: [UInt8]) throws(EnrolmentProblem) -> EnrolmentRequest {
+        let parsed = try decode(RevocationBody.self, body)
+        let selector: CertificateSelector
+        switch (parsed.serial, parsed.fingerprint) {
+        case (let text?, nil):
+            guard let serial = CertificateSerial(text) else { throw .malformed }
+            selector = .serial(serial)
+        case (nil, let text?):
+            guard let fingerprint = KeyFingerprint(text) else { throw .malformed }
+            selector = .key(fingerprint)
+        case (nil, nil), (.some, .some): throw .malformed
+        }
+        guard let reason = RevocationReason(rawValue: parsed.reason ?? RevocationReason.unspecified.rawValue) else { throw .malformed }
+        return .revoke(selector, reason)
+    }
+
+    private static func decode<Body: Decodable>(_ type: Body.Type, _ body: [UInt8]) throws(EnrolmentProblem) -> Body {
+        guard let parsed = try? JSONDecoder().decode(type, from: Data(body)) else { throw .malformed }
+        return parsed
+    }
+}
+
+// MARK: - Answers
+
+extension EnrolmentEndpoint {
     private struct IssuedBody: Encodable {
         let certificate: String
         let chain: String
         let notAfter: Int64
     }
 
-    /// Whether the path is one of the two.
-    static func serves(_ path: String) -> Bool { path == enrolPath || path == renewPath }
-
-    /// Reads a request.
-    ///
-    /// - Parameters:
-    ///   - identity: what mutual TLS proved on this connection.
-    ///   - contentType: the field's value. Only JSON is taken: a web page cannot send that to another origin without being asked (Fetch §2.2.2), and a
-    ///     browser would show its user's certificate to anybody's form.
-    static func read(path: String, contentType: String?, body: [UInt8], identity: PeerIdentity?) throws(EnrolmentProblem) -> EnrolmentRequest {
-        guard isJSON(contentType) else { throw .notJSON }
-        guard body.count <= bodyBytesMax else { throw .tooLarge }
-        if path == enrolPath {
-            guard let parsed = try? JSONDecoder().decode(EnrolBody.self, from: Data(body)) else { throw .malformed }
-            // What cannot be a token gets the answer that any wrong one gets.
-            guard let secret = EnrolmentSecret(parsed.token) else { throw .fault(.tokenNotAccepted) }
-            return .enrol(secret, request: Array(parsed.csr.utf8))
-        }
-        guard let identity, identity.proof == .certificate else { throw .certificateNeeded }
-        guard let parsed = try? JSONDecoder().decode(RenewBody.self, from: Data(body)) else { throw .malformed }
-        guard let presented = PresentedCertificate(identity) else { throw .fault(.notPresentable) }
-        return .renew(presented, request: Array(parsed.csr.utf8))
+    private struct CreatedTokenBody: Encodable {
+        let token: String
+        let id: String
+        let names: [String]
+        let label: String
+        let expires: Int64
     }
 
-    /// The response to an outcome.
-    static func response(to outcome: EnrolmentOutcome, now: UnixTime) -> Response {
+    private struct RevokedBody: Encodable {
+        struct Entry: Encodable {
+            let serial: String
+            let label: String
+            let names: [String]
+            let fingerprint: String?
+        }
+
+        let revoked: [Entry]
+    }
+
+    /// The answer to an outcome. Times are milliseconds since 1970.
+    static func answer(to outcome: EnrolmentOutcome, now: UnixTime) -> HTTPAnswer {
         switch outcome {
         case .issued(let entry, let certificate, let chain):
-            return created(IssuedBody(certificate: certificate, chain: chain, notAfter: entry.notAfter.seconds * 1_000))
-        case .refused(let fault): return EnrolmentProblem.fault(fault).response(now: now)
-        case .busy: return EnrolmentProblem.busy.response(now: now)
-        case .limited(let seconds): return EnrolmentProblem.limited(retryAfterSeconds: seconds).response(now: now)
-        case .token, .revoked: preconditionFailure("nobody orders a token or revokes by these paths")
+            HTTPAnswer(
+                .created, json: encode(IssuedBody(certificate: certificate, chain: chain, notAfter: entry.notAfter.seconds * 1_000)))
+        case .token(let token, let secret):
+            HTTPAnswer(
+                .created,
+                json: encode(
+                    CreatedTokenBody(
+                        token: secret.text, id: token.id.description, names: token.names.map(\.description), label: token.label,
+                        expires: token.expires.seconds * 1_000)))
+        case .revoked(let entries):
+            HTTPAnswer(
+                .ok,
+                json: encode(
+                    RevokedBody(
+                        revoked: entries.map { entry in
+                            RevokedBody.Entry(
+                                serial: entry.serial.description, label: entry.label, names: entry.names.map(\.description),
+                                fingerprint: entry.keyFingerprint?.description)
+                        })))
+        case .refused(let fault): EnrolmentProblem.fault(fault).answer(now: now)
+        case .busy: EnrolmentProblem.busy.answer(now: now)
+        case .limited(let seconds): EnrolmentProblem.limited(retryAfterSeconds: seconds).answer(now: now)
         }
     }
 
-    private static func created(_ value: IssuedBody) -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(value) else { preconditionFailure("strings and a number always encode") }
-        let body = Array(data)
-        let fields: HTTPFields = [
-            HTTPField("content-type", "application/json"), HTTPField("content-length", "\(body.count)"), HTTPField("cache-control", "no-store"),
-            HTTPField("x-content-type-options", "nosniff"),
-        ]
-        return (HTTPResponseHead(status: .created, fields: fields), body)
+    /// What the audit is told: the outcome, and whom it was about. Never a token.
+    static func record(of outcome: EnrolmentOutcome) -> (outcome: Audit.Outcome, details: [(String, String)]) {
+        switch outcome {
+        case .issued(let entry, _, _):
+            (.done, [("names", entry.names.map(\.description).joined(separator: " ")), ("serial", entry.serial.description)])
+        case .token(let token, _): (.done, [("names", token.names.map(\.description).joined(separator: " ")), ("token", token.id.description)])
+        case .revoked(let entries): (.done, [("serials", entries.map(\.serial.description).joined(separator: " "))])
+        case .refused(let fault): (.refused(EnrolmentProblem.fault(fault).code), [])
+        case .busy: (.refused(EnrolmentProblem.busy.code), [])
+        case .limited(let seconds): (.refused(EnrolmentProblem.limited(retryAfterSeconds: seconds).code), [])
+        }
     }
 
-    private static func isJSON(_ contentType: String?) -> Bool {
-        guard let contentType else { return false }
-        let type = contentType.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-        return type.lowercased() == "application/json"
+    private static func encode(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(value) else { preconditionFailure("strings and numbers always encode") }
+        return Array(data)
     }
 }
 

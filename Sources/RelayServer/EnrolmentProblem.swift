@@ -3,8 +3,6 @@ import HTTPProtocol
 
 /// Why there is no certificate, as an HTTP client learns it. Says nothing about tokens, files or other devices.
 enum EnrolmentProblem: Error, Sendable {
-    case notJSON
-    case tooLarge
     case malformed
     case certificateNeeded
     case busy
@@ -17,12 +15,13 @@ enum EnrolmentProblem: Error, Sendable {
     /// Whether the relay is at fault, so that the operator must learn of it.
     var isOurs: Bool { parts.status.code >= 500 }
 
-    func response(now: UnixTime) -> EnrolmentEndpoint.Response {
+    func answer(now: UnixTime) -> HTTPAnswer {
         let (status, code, detail) = parts
-        var extra: [HTTPField] = []
-        if let seconds = retryAfterSeconds(now: now) { extra.append(HTTPField("retry-after", "\(seconds)")) }
-        if status == .methodNotAllowed { extra.append(HTTPField("allow", "POST")) }
-        return ProblemDocument(type: "urn:segue:problem:" + code, status: status, detail: detail).response(extra: extra)
+        let fields = retryAfterSeconds(now: now).map { [HTTPField("retry-after", "\($0)")] } ?? []
+        let problem = ProblemDocument(type: "urn:segue:problem:" + code, status: status, detail: detail)
+        var answer = HTTPAnswer(status, json: problem.json(), fields: fields)
+        answer.contentType = ProblemDocument.contentType
+        return answer
     }
 
     private func retryAfterSeconds(now: UnixTime) -> Int64? {
@@ -31,15 +30,13 @@ enum EnrolmentProblem: Error, Sendable {
         case .limited(let seconds): Int64(max(1, seconds))
         case .fault(.renewalTooEarly(let moment)): max(1, moment.seconds - now.seconds)
         case .fault(.lockTimeout): 5
-        case .notJSON, .tooLarge, .malformed, .certificateNeeded, .fault: nil
+        case .malformed, .certificateNeeded, .fault: nil
         }
     }
 
     private var parts: (status: HTTPStatus, code: String, detail: String) {
         switch self {
-        case .notJSON: (.unsupportedMediaType, "not_json", "The request must be application/json.")
-        case .tooLarge: (.contentTooLarge, "too_large", "The request is larger than \(EnrolmentEndpoint.bodyBytesMax) bytes.")
-        case .malformed: (.badRequest, "malformed", "The request is not a JSON object with the members that are needed.")
+        case .malformed: (.badRequest, "malformed", "The content does not have the members that are needed, or a member is not what it must be.")
         case .certificateNeeded: (.forbidden, "certificate_needed", "This is for clients that show their certificate in the TLS handshake.")
         case .busy: (.serviceUnavailable, "busy", "The authority has too much to do.")
         case .limited: (.tooManyRequests, "limited", "This address has asked too often.")

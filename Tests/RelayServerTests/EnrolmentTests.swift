@@ -51,36 +51,29 @@ struct EnrolmentBudgetTests {
 struct EnrolmentEndpointTests {
     private let token = "segue-enrol-" + String(repeating: "0", count: 48)
 
-    private func problem(_ path: String, _ type: String?, _ body: String) -> (status: Int, code: String)? {
+    private func problem(_ operation: APIOperation, _ text: String) -> (status: Int, code: String)? {
+        let body = Array(text.utf8)
         do {
-            _ = try EnrolmentEndpoint.read(path: path, contentType: type, body: Array(body.utf8), identity: nil)
+            switch operation {
+            case .enroll: _ = try EnrolmentEndpoint.enrol(body)
+            case .renew: _ = try EnrolmentEndpoint.renew(body, nil)
+            case .createEnrolmentToken: _ = try EnrolmentEndpoint.createToken(body)
+            default: _ = try EnrolmentEndpoint.revoke(body)
+            }
             return nil
         } catch {
-            return (error.response(now: UnixTime(seconds: 0)).head.status.code, error.code)
+            return (error.answer(now: UnixTime(seconds: 0)).status.code, error.code)
         }
     }
 
     @Test("a whole request is read, whatever else it holds")
     func good() throws {
         let body = #"{"csr":"-----BEGIN","token":"\#(token)","more":[1]}"#
-        guard
-            case .enrol(let secret, let request) = try EnrolmentEndpoint.read(
-                path: "/v1/enroll", contentType: "Application/JSON; charset=utf-8", body: Array(body.utf8), identity: nil)
-        else {
+        guard case .enrol(let secret, let request) = try EnrolmentEndpoint.enrol(Array(body.utf8)) else {
             Issue.record("no request to enrol")
             return
         }
         #expect(secret.text == token && request == Array("-----BEGIN".utf8))
-    }
-
-    @Test(
-        "RFC 9110 §15.5.16 what is not application/json is refused, so that no web page sends it unasked",
-        arguments: [
-            nil, "", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonx", "application/problem+json",
-        ])
-    func notJSON(type: String?) throws {
-        let found = try #require(problem("/v1/enroll", type, "{}"))
-        #expect(found.status == 415 && found.code == "not_json")
     }
 
     @Test(
@@ -90,33 +83,46 @@ struct EnrolmentEndpointTests {
             String(repeating: "[", count: 10_000),
         ])
     func malformed(body: String) throws {
-        let found = try #require(problem("/v1/enroll", "application/json", body))
+        let found = try #require(problem(.enroll, body))
         #expect(found.status == 400 && found.code == "malformed")
-    }
-
-    @Test("a body beyond the bound is refused before it is read")
-    func tooLarge() throws {
-        let found = try #require(problem("/v1/enroll", "application/json", String(repeating: " ", count: EnrolmentEndpoint.bodyBytesMax + 1)))
-        #expect(found.status == 413)
     }
 
     @Test("what cannot be a token has the answer of one that is wrong", arguments: ["", "x", "segue-enrol-", "SEGUE-ENROL-0"])
     func noToken(text: String) throws {
-        let found = try #require(problem("/v1/enroll", "application/json", #"{"token":"\#(text)","csr":"x"}"#))
+        let found = try #require(problem(.enroll, #"{"token":"\#(text)","csr":"x"}"#))
         #expect(found.status == 403 && found.code == "token_refused")
     }
 
+    @Test(
+        "a token is ordered with names by kind; what is out of range is left to the authority to refuse",
+        arguments: [
+            (#"{"names":["URI:urn:segue:client:a","email:a@b.example"],"label":"a","validSeconds":60,"certificateDays":2}"#, nil),
+            (#"{"names":["URI:urn:segue:client:a"],"validSeconds":-9223372036854775808,"certificateDays":9223372036854775807}"#, nil),
+            (#"{"names":[]}"#, nil), (#"{"names":["urn:segue:client:a"]}"#, 422), (#"{"names":["DNS:a_b"]}"#, 422), (#"{"names":"x"}"#, 400),
+            (#"{"names":["URI:spki:00"]}"#, 422), (#"{"names":["URI:urn:x:y"],"validSeconds":1.5}"#, 400), ("{}", 400),
+        ] as [(String, Int?)])
+    func tokenOrders(body: String, status: Int?) { #expect(problem(.createEnrolmentToken, body)?.status == status) }
+
+    @Test(
+        "a revocation names exactly one certificate or key, and a known reason",
+        arguments: [
+            (#"{"serial":"0a"}"#, nil), (#"{"fingerprint":"\#(String(repeating: "ab", count: 32))","reason":"keyCompromise"}"#, nil),
+            (#"{}"#, 400), (#"{"serial":"0a","fingerprint":"\#(String(repeating: "ab", count: 32))"}"#, 400), (#"{"serial":""}"#, 400),
+            (#"{"serial":"xyz"}"#, 400), (#"{"serial":"00"}"#, 400), (#"{"fingerprint":"ab"}"#, 400), (#"{"serial":"0a","reason":"bored"}"#, 400),
+        ] as [(String, Int?)])
+    func revocations(body: String, status: Int?) { #expect(problem(.revokeCertificate, body)?.status == status) }
+
     @Test("renewal needs a certificate")
     func renewal() throws {
-        let found = try #require(problem("/v1/renew", "application/json", #"{"csr":"x"}"#))
+        let found = try #require(problem(.renew, #"{"csr":"x"}"#))
         #expect(found.status == 403 && found.code == "certificate_needed")
     }
 
     @Test("what is wrong with the authority itself is not told to clients")
     func ourFault() throws {
         let outcome = EnrolmentOutcome.refused(.system(operation: "open", path: "/etc/segue/ca/ca-key.pem", code: 13))
-        let response = EnrolmentEndpoint.response(to: outcome, now: UnixTime(seconds: 0))
-        #expect(response.head.status == .internalServerError)
+        let response = EnrolmentEndpoint.answer(to: outcome, now: UnixTime(seconds: 0))
+        #expect(response.status == .internalServerError)
         #expect(!String(decoding: response.body, as: UTF8.self).contains("ca-key"))
     }
 
@@ -128,7 +134,7 @@ struct EnrolmentEndpointTests {
             (.refused(.renewalTooEarly(until: UnixTime(seconds: 1_060))), 429, "60"), (.refused(.lockTimeout(path: "x")), 503, "5"),
         ]
         for (outcome, status, seconds) in table {
-            let response = EnrolmentEndpoint.response(to: outcome, now: now)
+            let response = EnrolmentEndpoint.answer(to: outcome, now: now).response
             #expect(response.head.status.code == status && response.head.fields.single("retry-after") == seconds)
         }
     }
