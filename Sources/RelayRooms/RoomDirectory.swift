@@ -72,6 +72,10 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         nextParticipant = UInt32(loop) &+ UInt32(loops)
     }
 
+    package func room(named name: RoomName) -> Room? {
+        numbers[name].flatMap { rooms[$0] }
+    }
+
     /// Lets a member in; the room comes into being with its first.
     ///
     /// - Parameter profile: made with the member's number.

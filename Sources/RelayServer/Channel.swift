@@ -3,6 +3,7 @@ import Reactor
 import RelayBase
 import RelayRooms
 import Signalling
+import TLSTransport
 import WebSocketProtocol
 
 /// One WebSocket, over HTTP/1.1 or as a stream of HTTP/2: the same engine behind both.
@@ -26,12 +27,16 @@ final class Channel {
     let purpose: Purpose
     /// Who the client has proven to be; `nil` until then.
     var principal: Principal?
+    /// The certificate that a proxy passed on, to be verified anew as long as the session lives.
+    var forwarded: ForwardedPeer?
     var handle = Handle(index: 0, generation: 0)
     var inbound: WebSocketInbound
     var closing: WebSocketClosing
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
     var sessionID = ""
+    /// What the client calls its device.
+    var device: String?
     /// Framed messages that go before everything: the rest of a media message that was begun.
     var unfinished = ByteQueue()
     /// Framed control messages, reserved lane: never behind media.
@@ -137,6 +142,7 @@ struct RequestBudget {
 /// One loop's share of a room: its data plane, and which of the loop's channels are in.
 final class LocalRoom {
     let number: RoomNumber
+    let name: RoomName
     var handle = Handle(index: 0, generation: 0)
     var fanout: RoomFanout
     var members: [(participant: ParticipantID, channel: Handle)] = []
@@ -144,8 +150,9 @@ final class LocalRoom {
     var routes: [StreamRoute] = []
     var isDirty = false
 
-    init(number: RoomNumber, limits: Limits, budget: ByteBudget) {
+    init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
         self.number = number
+        self.name = name
         fanout = RoomFanout(limits: limits, budget: budget)
     }
 }

@@ -50,12 +50,31 @@ enum EnrolmentEndpoint {
         let label: String?
         let validSeconds: Int64?
         let certificateDays: Int?
+
+        private enum Key: CodingKey { case names, label, validSeconds, certificateDays }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Key.self)
+            names = try members.decode([String].self, forKey: .names)
+            label = try members.decodeIfThere(.label)
+            validSeconds = try members.decodeIfThere(.validSeconds)
+            certificateDays = try members.decodeIfThere(.certificateDays)
+        }
     }
 
     private struct RevocationBody: Decodable {
         let serial: String?
         let fingerprint: String?
         let reason: String?
+
+        private enum Key: CodingKey { case serial, fingerprint, reason }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: Key.self)
+            serial = try members.decodeIfThere(.serial)
+            fingerprint = try members.decodeIfThere(.fingerprint)
+            reason = try members.decodeIfThere(.reason)
+        }
     }
 
     /// `POST /v1/enroll`: the token is all the proof there is.
@@ -190,6 +209,13 @@ extension EnrolmentEndpoint {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else { preconditionFailure("strings and numbers always encode") }
         return Array(data)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// A member that may be left out, but not be null.
+    fileprivate func decodeIfThere<Value: Decodable>(_ key: Key) throws -> Value? {
+        contains(key) ? try decode(Value.self, forKey: key) : nil
     }
 }
 

@@ -8,7 +8,9 @@ extension EventLoop {
     /// Judges a head. Everything that can be said against the request is said here, before any content is waited for.
     ///
     /// - Parameter hasBody: content will follow the head.
-    func beginAPI(_ head: HTTPRequestHead, _ connection: Connection, stream: HTTP2StreamID?, hasBody: Bool) -> HeadOutcome {
+    func beginAPI(
+        _ head: HTTPRequestHead, _ connection: Connection, _ requester: Requester, stream: HTTP2StreamID?, hasBody: Bool
+    ) -> HeadOutcome {
         let route: APIRoute
         let parameters: [String]
         switch APIRoute.match(head.method, head.path) {
@@ -17,10 +19,10 @@ extension EventLoop {
         case .otherMethods(let methods): return .answer(EventLoop.methodNotAllowed(methods))
         case .route(let found, let decoded): (route, parameters) = (found, decoded)
         }
-        let principal = connection.identity.map { Principal($0) }
+        let principal = requester.principal
         if let refusal = refusal(of: head, route, principal) {
             shared.audit.record(
-                route.name, by: principal?.name ?? "", from: "\(connection.address)", .refused(refusal.code), EventLoop.details(route, parameters))
+                route.name, by: principal?.name ?? "", from: "\(requester.address)", .refused(refusal.code), EventLoop.details(route, parameters))
             return .answer(.problem(.forbidden, refusal.detail))
         }
         guard let query = PercentDecoding.query(head.query) else {
@@ -28,7 +30,8 @@ extension EventLoop {
         }
         if route.content == .json, let fault = contentFault(head, hasBody: hasBody) { return .answer(fault) }
         let exchange = HTTPExchange(
-            connection: connection, stream: stream, head: head, route: route, parameters: parameters, query: query, principal: principal)
+            connection: connection, stream: stream, head: head, route: route, parameters: parameters, query: query,
+            principal: principal, address: "\(requester.address)")
         let awaitsBody = route.content == .json
         if let refusal = begin(exchange, connection, awaitsBody: awaitsBody) { return .answer(refusal) }
         return .exchange(exchange)
@@ -110,10 +113,13 @@ extension EventLoop {
 
     func perform(_ request: APIRequest) -> APIOutcome {
         switch request.operation {
-        case .readDescription, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams, .listSessions, .endSession,
-            .drain,
-            .reload:
-            .answer(EventLoop.notHere)
+        case .readDescription: .answer(HTTPAnswer(.ok, json: APIDescription.bytes))
+        case .listRooms: listRooms(request)
+        case .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams: aboutRoom(request)
+        case .listSessions: listSessions(request)
+        case .endSession: endSession(request)
+        case .drain: command(.drain)
+        case .reload: command(.reload)
         case .readKeys: .answer(EventLoop.notHere)
         case .listGrants: .answer(EventLoop.notHere)
         case .revokeGrant: .answer(EventLoop.notHere)

@@ -3,6 +3,7 @@ import HTTPProtocol
 import Reactor
 import RelayBase
 import RelayRooms
+import TLSTransport
 
 /// What the API has the certificate authority do. The authority waits for the disk, so it works on a thread of its own and answers later.
 extension EventLoop {
@@ -13,7 +14,7 @@ extension EventLoop {
         do throws(EnrolmentProblem) {
             switch request.operation {
             case .enroll: (asked, isOfDevice) = (try EnrolmentEndpoint.enrol(request.body), true)
-            case .renew: (asked, isOfDevice) = (try EnrolmentEndpoint.renew(request.body, request.certificate), true)
+            case .renew: (asked, isOfDevice) = (try EnrolmentEndpoint.renew(request.body, EventLoop.ownCertificate(request)), true)
             case .createEnrolmentToken: (asked, isOfDevice) = (try EnrolmentEndpoint.createToken(request.body), false)
             case .revokeCertificate: (asked, isOfDevice) = (try EnrolmentEndpoint.revoke(request.body), false)
             case .readDescription, .readKeys, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams, .listSessions,
@@ -46,6 +47,15 @@ extension EventLoop {
         let told = limit.map { EnrolmentProblem.limited(retryAfterSeconds: $0) } ?? problem
         shared.audit.record(EventLoop.act(request), by: request.principal?.name ?? "", from: request.address, .refused(told.code))
         return told.answer(now: .current())
+    }
+
+    /// What the asker has proven in a handshake with the relay itself. A certificate that a proxy passed on is not enough, and the proxy's own is not
+    /// the asker's: with that one, anybody behind the proxy could have the proxy's certificate renewed for a key of theirs.
+    private static func ownCertificate(_ request: APIRequest) -> PeerIdentity? {
+        guard let principal = request.principal, let certificate = request.certificate, principal.proofs.contains(.certificate),
+            principal.fingerprint == certificate.keyFingerprint.hex
+        else { return nil }
+        return certificate
     }
 
     private static func act(_ request: APIRequest) -> String {

@@ -29,7 +29,7 @@ extension EventLoop {
         return nil
     }
 
-    private func setTimer(_ exchange: HTTPExchange, _ milliseconds: UInt64) {
+    func setTimer(_ exchange: HTTPExchange, _ milliseconds: UInt64) {
         if let timer = exchange.timer { timers.cancel(timer) }
         exchange.timer = timers.schedule(
             at: now.advanced(byMilliseconds: milliseconds), TimerEvent(payload: exchange.handle.packed, kind: TimerKind.exchange))

@@ -54,7 +54,7 @@ extension EventLoop {
         guard connections.contains(connection.handle), !connection.isBlocked else { return }
         do {
             switch connection.phase {
-            case .handshaking: return
+            case .proxyHeader, .preface, .handshaking: return
             case .http1: try flushOutbound(connection)
             case .webSocket(let channel): try flushWebSocket(connection, channel)
             case .http2(let session): try flushHTTP2(connection, session)

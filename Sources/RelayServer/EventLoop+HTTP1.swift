@@ -1,6 +1,7 @@
 import HTTPProtocol
 import HTTPTransport
 import RelayBase
+import RelayRooms
 import TLSTransport
 import WebSocketProtocol
 
@@ -102,9 +103,10 @@ extension EventLoop {
     private func answerHTTP1(_ connection: Connection, _ head: HTTPRequestHead) throws(HTTPFault) {
         counters.httpRequests &+= 1
         setDeadline(connection, now.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax))
+        let (head, requester) = identify(head, connection)
         switch UpgradeDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            upgrade(connection, request)
+            upgrade(connection, request, requester)
             return
         case .refuse(let refusal) where Endpoints.isWebSocketPath(head.path, echo: shared.configuration.echo):
             let answer = ProblemDocument(refusal).response(extra: refusal.responseFields(over: head.version))
@@ -112,8 +114,8 @@ extension EventLoop {
         case .accept, .refuse, .notRequested:
             // A body that is too large by its own account is refused before its request is answered.
             let reader = head.framing == .none ? nil : try HTTPBodyReader(framing: head.framing, bodyBytesMax: limits.controlMessageBytesMax)
-            switch beginAPI(head, connection, stream: nil, hasBody: head.framing != .none) {
-            case .elsewhere: respond(connection, nil, head, response(to: head, connection), endsConnection: head.refusesContinue)
+            switch beginAPI(head, connection, requester, stream: nil, hasBody: head.framing != .none) {
+            case .elsewhere: respond(connection, nil, head, response(to: head, requester), endsConnection: head.refusesContinue)
             case .answer(let answer): respond(connection, nil, head, answer.response, endsConnection: head.refusesContinue)
             case .exchange(let exchange): beginHTTP1(connection, exchange, reader)
             }
@@ -143,11 +145,15 @@ extension EventLoop {
 
     /// This loop's counters are brought up to date first, so that a client sees in the metrics what it has just done; other loops' are a quarter of a
     /// second old at most.
-    func response(to head: HTTPRequestHead, _ connection: Connection) -> Endpoints.Response {
+    func response(to head: HTTPRequestHead, _ requester: Requester) -> Endpoints.Response {
         if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), loop: index) }
-        return Endpoints(
-            shared: shared, identity: connection.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
+        let answer = Endpoints(
+            shared: shared, identity: requester.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
         ).response(to: head)
+        if answer.head.status == .forbidden {
+            shared.audit.record("GET \(head.path)", by: requester.principal?.name ?? "", from: "\(requester.address)", .refused("certificate_needed"))
+        }
+        return answer
     }
 
     /// Sends a whole answer, over whichever version its request came.
@@ -204,8 +210,8 @@ extension EventLoop {
 
     // MARK: Upgrade
 
-    private func upgrade(_ connection: Connection, _ request: WebSocketRequest) {
-        switch acceptance(of: request, connection, over: .http1) {
+    private func upgrade(_ connection: Connection, _ request: WebSocketRequest, _ requester: Requester) {
+        switch acceptance(of: request, requester, over: .http1) {
         case .refuse(let status, let detail):
             let (response, body) = ProblemDocument(status: status, detail: detail).response()
             writeHTTP1(connection, response, body, keepsAlive: false)
@@ -218,7 +224,7 @@ extension EventLoop {
                 return
             }
             connection.outbound.append(bytes)
-            guard let channel = openChannel(connection, stream: nil, purpose, answer.deflate) else { return }
+            guard let channel = openChannel(connection, stream: nil, purpose, requester, answer.deflate) else { return }
             connection.phase = .webSocket(channel)
             setDeadline(connection, .distantFuture)
             markDirty(connection)

@@ -97,9 +97,9 @@ extension EventLoop {
 
     private func request(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ fields: [HTTP2Field], _ endOfStream: Bool) {
         counters.httpRequests &+= 1
-        let head: HTTPRequestHead
+        let received: HTTPRequestHead
         do {
-            head = try EventLoop.head(of: fields, limits: limits)
+            received = try EventLoop.head(of: fields, limits: limits)
         } catch {
             switch error.resolution {
             case .respond(let status): respondHTTP2(session, id, ProblemDocument(status: status).response())
@@ -107,9 +107,10 @@ extension EventLoop {
             }
             return
         }
+        let (head, requester) = identify(received, connection)
         switch ExtendedConnectDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            connect(connection, session, id, request)
+            connect(connection, session, id, request, requester)
         case .accept:
             respondHTTP2(session, id, ProblemDocument(status: .notFound, detail: "There is no WebSocket at this path.").response())
         case .refuse(let refusal):
@@ -118,8 +119,8 @@ extension EventLoop {
         case .notRequested where head.method == .connect:
             respondHTTP2(session, id, ProblemDocument(status: .notImplemented, detail: "This is no proxy.").response())
         case .notRequested:
-            switch beginAPI(head, connection, stream: id, hasBody: !endOfStream) {
-            case .elsewhere: respond(connection, id, head, response(to: head, connection), endsConnection: false)
+            switch beginAPI(head, connection, requester, stream: id, hasBody: !endOfStream) {
+            case .elsewhere: respond(connection, id, head, response(to: head, requester), endsConnection: false)
             case .answer(let answer): respond(connection, id, head, answer.response, endsConnection: false)
             case .exchange(let exchange):
                 if exchange.stage == .answer {
@@ -152,8 +153,10 @@ extension EventLoop {
         }
     }
 
-    private func connect(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest) {
-        switch acceptance(of: request, connection, over: .http2) {
+    private func connect(
+        _ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest, _ requester: Requester
+    ) {
+        switch acceptance(of: request, requester, over: .http2) {
         case .refuse(let status, let detail):
             respondHTTP2(session, id, ProblemDocument(status: status, detail: detail).response())
         case .accept(let purpose, let answer):
@@ -162,7 +165,7 @@ extension EventLoop {
             if let extensions = answer.extensions { fields.append(("sec-websocket-extensions", extensions)) }
             counters.responses[200, default: 0] &+= 1
             guard session.respond(id, status: 200, fields: fields, endOfStream: false),
-                let channel = openChannel(connection, stream: id, purpose, answer.deflate)
+                let channel = openChannel(connection, stream: id, purpose, requester, answer.deflate)
             else { return }
             connection.channels.append((id, channel))
         }

@@ -44,10 +44,11 @@ extension EventLoop {
             guard let connection = connections[handle], let identity = connection.identity, identity.notAfter < seconds else { continue }
             endTrust(connection, reason: "certificate_expired")
         }
+        closeExpiredForwarded(seconds)
     }
 
     /// Sessions end with a close frame that says why; other connections just end.
-    private func endTrust(_ connection: Connection, reason: String) {
+    func endTrust(_ connection: Connection, reason: String) {
         let channels = connection.webSockets
         for channel in channels { beginClose(channel, .policyViolation, reason: reason, counted: reason) }
         connection.endsWithChannels = true
@@ -67,6 +68,7 @@ extension EventLoop {
             }
             endTrust(connection, reason: "certificate_\(fault.reason)")
         }
+        recheckForwarded()
     }
 
     // MARK: Drain

@@ -134,7 +134,7 @@ extension EventLoop {
     /// This loop's share of the room, made when its first member comes.
     private func localRoom(_ joined: Joined) -> LocalRoom? {
         if let handle = roomHandles[joined.room] { return rooms[handle] }
-        let room = LocalRoom(number: joined.room, limits: limits, budget: budget)
+        let room = LocalRoom(number: joined.room, name: joined.name, limits: limits, budget: budget)
         guard let handle = rooms.insert(room) else { return nil }
         room.handle = handle
         roomHandles[joined.room] = handle

@@ -100,6 +100,7 @@ extension EventLoop {
         guard channel.sessionID == "" else { throw .helloTwice }
         guard hello.versions.contains(EventLoop.protocolVersion) else { throw .noCommonVersion }
         channel.sessionID = shared.sessionIDs.next()
+        channel.device = hello.device
         channel.state = .ready
         counters.sessions += 1
         let limits = RelayMessage.SessionLimits(

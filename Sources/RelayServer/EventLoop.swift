@@ -237,6 +237,8 @@ final class EventLoop {
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)
+        case .adminQuery(let query, let ticket): answerAdmin(query, ticket)
+        case .adminFinding(let token, let finding): found(token, finding)
         case .reload(let context): reload(context)
         case .policy(let policy): self.policy = policy
         case .drain(let deadline): drain(deadline)

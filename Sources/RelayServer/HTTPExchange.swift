@@ -25,6 +25,8 @@ final class HTTPExchange {
     var body: [UInt8] = []
     var handle = Handle(index: 0, generation: 0)
     var timer: TimerID?
+    /// What the loops that were asked have said so far.
+    var gathering: AdminGathering?
     /// HTTP/1.1: what follows on the connection cannot be told from a body that was not asked for.
     var endsConnection = false
 
@@ -34,7 +36,7 @@ final class HTTPExchange {
 
     init(
         connection: Connection, stream: HTTP2StreamID?, head: HTTPRequestHead, route: APIRoute, parameters: [String],
-        query: [(name: String, value: String)], principal: Principal?
+        query: [(name: String, value: String)], principal: Principal?, address: String
     ) {
         self.connection = connection
         self.stream = stream
@@ -43,7 +45,7 @@ final class HTTPExchange {
         self.parameters = parameters
         self.query = query
         self.principal = principal
-        address = "\(connection.address)"
+        self.address = address
     }
 
     func request(loop: Int) -> APIRequest {

@@ -41,6 +41,8 @@ struct LimitName: Sendable {
         LimitName("connectionsPerAddressMax", count) { $0.connectionsPerAddressMax = $1 },
         LimitName("handshakesInFlightMax", count) { $0.handshakesInFlightMax = $1 },
         LimitName("handshakesInFlightPerAddressMax", count) { $0.handshakesInFlightPerAddressMax = $1 },
+        LimitName("proxyHeaderBytesMax", 232...65_551) { $0.proxyHeaderBytesMax = $1 },
+        LimitName("proxyHeaderMillisecondsMax", time) { $0.proxyHeaderMillisecondsMax = UInt64($1) },
         LimitName("handshakeMillisecondsMax", time) { $0.handshakeMillisecondsMax = UInt64($1) },
         LimitName("helloMillisecondsMax", time) { $0.helloMillisecondsMax = UInt64($1) },
         LimitName("idleHTTPMillisecondsMax", time) { $0.idleHTTPMillisecondsMax = UInt64($1) },
@@ -77,16 +79,23 @@ extension ServerConfiguration {
     /// The keys' paths and the variables that set them: `tls.clientCertificates` is `SEGUE_TLS_CLIENT_CERTIFICATES`.
     static let settablePaths: [[String]] =
         [
-            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["tls", "clientAuthorities"],
+            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["auditLog"],
+            ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
             ["echo", "enabled"], ["echo", "messageBytesMax"], ["enrolment", "authority"], ["enrolment", "renewalLifePercent"],
             ["enrolment", "attemptsPerMinute"],
+            ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
+            ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
         ] + LimitName.all.map { ["limits", $0.name] }
 
-    private static let listPaths: Set<[String]> = [["listen"], ["origins"], ["tls", "clientAuthorities"], ["tls", "revocationLists"]]
+    private static let listPaths: Set<[String]> = [
+        ["proxies", "listen"], ["proxies", "networks"], ["proxies", "identities"], ["listen"], ["origins"], ["tls", "clientAuthorities"],
+        ["tls", "revocationLists"],
+    ]
     private static let textPaths: Set<[String]> = [
-        ["node"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
         ["enrolment", "authority"],
+        ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
+        ["node"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
     ]
 
     static func variable(of path: [String]) -> String {

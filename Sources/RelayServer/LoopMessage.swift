@@ -33,6 +33,9 @@ enum LoopMessage: Sendable {
 
     // To the loop of a request that waits for its answer; nothing happens when it has ended.
     case httpAnswer(token: UInt64, HTTPAnswer)
+    case adminFinding(token: UInt64, AdminFinding)
+    // To whichever loop knows.
+    case adminQuery(AdminQuery, from: ResponseTicket)
 
     // From the supervisor.
     case reload(TLSContext)

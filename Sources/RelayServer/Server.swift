@@ -10,6 +10,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
     case enrolment(CertificateAuthorityFault)
+    case auditLog(path: String, SystemFault)
     case system(SystemFault)
 
     package var description: String {
@@ -17,6 +18,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
         case .enrolment(let fault): "enrolment: \(fault)"
+        case .auditLog(let path, let fault): "cannot open the audit log \(path): \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -30,17 +32,20 @@ package final class Server {
     private static let backlog: Int32 = 4_096
 
     private let shared: Shared
-    private let tickets = TicketKeys()
     private var threads: [LoopThread] = []
     private var signals: SignalReceiver
     private var reloads: Reloads
+    private let trust: TrustReload
     private let log: Log
     /// Where the relay listens: the kernel's choice where the configuration said port 0.
     package private(set) var addresses: [SocketAddress] = []
+    /// Where it listens without TLS, for a proxy that ends TLS in front.
+    package private(set) var proxyAddresses: [SocketAddress] = []
 
     /// Binds, makes the TLS context, and starts the loops.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
         self.log = log
+        let audit = try Server.audit(configuration.auditLog, log)
         let authority: CertificateAuthority?
         do throws(CertificateAuthorityFault) {
             authority = if let enrolment = configuration.enrolment { try .open(directory: enrolment.authority) } else { nil }
@@ -48,50 +53,58 @@ package final class Server {
             throw .enrolment(error)
         }
         do {
-            shared = try Shared(configuration: configuration, authority: authority, log: log)
+            shared = try Shared(configuration: configuration, authority: authority, log: log, audit: audit)
             signals = try SignalReceiver(Server.signals)
         } catch {
             throw .system(error)
         }
         reloads = Reloads(readiness: shared.readiness, log: log)
+        trust = TrustReload(configuration.tls, shared)
+        addReloads()
         let context: TLSContext
         do {
-            context = try TLSContext(server: configuration.tls, tickets: tickets)
+            context = try trust.first()
         } catch {
             throw .tls(error)
         }
         try start(configuration, context)
-        addReloads(configuration)
     }
 
-    /// What is read anew when its files change, or on SIGHUP.
-    private func addReloads(_ configuration: ServerConfiguration) {
-        let tls = configuration.tls
-        let files = tls.keyPairs.flatMap { [$0.certificateFile, $0.keyFile] } + tls.authorityFiles + tls.revocationListFiles
-        reloads.add(
-            Reloads.Part(.tls, files: files) { [shared, tickets] in
-                shared.broadcast(.reload(try TLSContext(server: tls, tickets: tickets)))
-            })
+    private static func audit(_ path: String?, _ log: Log) throws(ServerFault) -> Audit {
+        guard let path else { return Audit(log: log) }
+        do {
+            return Audit(log: log, file: try AuditFile(path: path, log: log))
+        } catch {
+            throw .auditLog(path: path, error)
+        }
+    }
+
+    /// What is read anew when its files change, or on SIGHUP. Parts are made before their files are read for the first time.
+    private func addReloads() {
+        reloads.add(Reloads.Part(.tls, files: trust.files) { [trust] in try trust.load() })
     }
 
     private func start(_ configuration: ServerConfiguration, _ context: TLSContext) throws(ServerFault) {
         // All loops listen before any accepts: a fault here leaves nothing half started.
         var sockets: [[LoopListener]] = []
+        var bound: [SocketAddress] = []
         for loop in 0..<configuration.loops {
             var listeners: [LoopListener] = []
-            for (place, wanted) in configuration.listen.enumerated() {
-                let address = loop == 0 ? wanted : addresses[place]
+            for (place, wanted) in (configuration.listen + configuration.proxies.listen).enumerated() {
+                let address = loop == 0 ? wanted : bound[place]
                 do throws(SystemFault) {
                     if loop == 0, configuration.loops > 1, wanted.port != 0 { try Server.checkIsFree(wanted) }
                     let descriptor = try Socket.listen(on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
-                    if loop == 0 { addresses.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
-                    listeners.append(LoopListener(try Listener(descriptor, calls: .linux)))
+                    if loop == 0 { bound.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
+                    listeners.append(LoopListener(try Listener(descriptor, calls: .linux), isPlaintext: place >= configuration.listen.count))
                 } catch {
                     throw .listen(wanted, error)
                 }
             }
             sockets.append(listeners)
         }
+        addresses = Array(bound.prefix(configuration.listen.count))
+        proxyAddresses = Array(bound.dropFirst(configuration.listen.count))
         do {
             for index in 0..<configuration.loops {
                 let seed = LoopSeed(index: index, shared: shared, context: context, listeners: sockets[index])
@@ -111,24 +124,44 @@ package final class Server {
 
     /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGHUP reloads.
     package func supervise() {
-        var pollDescriptor = pollfd(fd: signals.descriptor.number, events: Int16(POLLIN), revents: 0)
+        // Changes of files are told at once; the look from time to time is for those that are not.
+        var waits = [signals.descriptor.number, reloads.descriptor, shared.commands.wake.descriptor.number].map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
         var isDraining = false
+        var isSignalled = false
         while true {
-            _ = unsafe poll(&pollDescriptor, 1, Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            _ = unsafe poll(&waits, nfds_t(waits.count), Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            reloads.settle()
             while let signal = try? signals.next(calls: .linux) {
                 switch signal {
-                case SIGHUP: reloads.run(all: true, because: "signal")
+                case SIGHUP:
+                    reloads.run(all: true, because: "signal")
+                    shared.audit.reopen()
                 default:
-                    log.info(isDraining ? "stopping" : "draining", [("signal", "\(signal)")])
-                    shared.readiness.beginDraining()
-                    shared.broadcast(isDraining ? .stop : .drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+                    log.info(isSignalled ? "stopping" : "draining", [("signal", "\(signal)")])
+                    if isSignalled { shared.broadcast(.stop) } else { drain() }
+                    (isDraining, isSignalled) = (true, true)
+                }
+            }
+            for command in shared.commands.take() {
+                switch command {
+                case .reload: reloads.run(all: true, because: "admin")
+                case .drain where !isDraining:
+                    log.info("draining", [("because", "admin")])
+                    drain()
                     isDraining = true
+                case .drain: break
                 }
             }
             if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
-            if !isDraining { reloads.run(all: false, because: "files") }
+            if !isDraining {
+                reloads.run(all: false, because: "files")
+                trust.watchStaples()
+            }
         }
         for thread in threads { thread.join() }
+        shared.audit.stop()
         log.info("stopped")
     }
 
@@ -143,6 +176,7 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
+        shared.audit.stop()
     }
 }
 

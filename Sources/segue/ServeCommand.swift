@@ -52,6 +52,7 @@ enum ServeCommand {
             try DevelopmentRenewal.start(state, log: log)
             Console.text(DevelopmentBanner(state: state, addresses: server.addresses, program: DevelopmentBanner.program).text)
         }
+        for address in server.proxyAddresses { Console.out("proxy http://\(address)") }
         for address in server.addresses { Console.out("ready https://\(address)") }
         server.supervise()
         return .ok
@@ -90,7 +91,7 @@ enum ServeCommand {
             case .tls, .enrolment: throw CommandFailure(code: .configuration, message: "\(error)")
             case .listen(_, let fault) where fault.errno == EADDRINUSE:
                 throw CommandFailure(code: .failure, message: "\(error)\nIs another relay running there? Choose another address with --listen.")
-            case .listen, .system: throw CommandFailure(code: .failure, message: "\(error)")
+            case .listen, .auditLog, .system: throw CommandFailure(code: .failure, message: "\(error)")
             }
         }
     }
