@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from . import tls
 from .authority import Authority
 from .h2_websocket import H2Client
 from .raw_http1 import RawHTTP1, Response
+from .raw_websocket import CLOSE, TEXT, RawWebSocket
+from .raw_websocket import frame as websocket_frame
 from .relay import Identity, Relay
 
 ADMIN = "urn:segue:client:operator"
@@ -106,3 +109,48 @@ def request(method: str, path: str, body: bytes | None = None, fields: str = "")
 
 def segment(text: str) -> str:
     return quote(text, safe="")
+
+
+class Member:
+    """A session, maybe in a room."""
+
+    def __init__(self, setting: AdminSetting, client: str = "alice", room: str | None = None, device: str | None = None):
+        self.ws = RawWebSocket(setting.relay.port, setting.context(client), path="/v1/session", subprotocol="segue.v1")
+        hello = {"type": "hello", "id": 1, "versions": [1]}
+        if device:
+            hello["device"] = device
+        self.session = self.request(hello)["session"]
+        self.participant = self.request({"type": "join", "id": 2, "room": room})["participant"] if room else None
+
+    def request(self, message: dict) -> dict:
+        self.ws.send(websocket_frame(TEXT, json.dumps(message).encode()))
+        while (received := self.ws.receive()) is not None:
+            if received[0] == TEXT and (answer := json.loads(received[1])).get("id") == message["id"]:
+                assert answer["type"] != "error", answer
+                return answer
+        raise AssertionError(f"the session ended instead of answering {message}")
+
+    def event(self, kind: str) -> dict:
+        while (received := self.ws.receive()) is not None:
+            if received[0] == TEXT and (event := json.loads(received[1]))["type"] == kind:
+                return event
+        raise AssertionError(f"the session ended before {kind}")
+
+    def close_frame(self) -> tuple[int, str]:
+        while (received := self.ws.receive()) is not None:
+            if received[0] == CLOSE:
+                return int.from_bytes(received[1][:2]), received[1][2:].decode()
+        raise AssertionError("the session ended without a close frame")
+
+    def __enter__(self) -> Member:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ws.socket.close()
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)

@@ -52,6 +52,11 @@ struct ConfigurationReader {
         faults.append(ConfigurationFault(path: path(of: key), message: message))
     }
 
+    /// Whether something is wrong with a key's value already.
+    func hasFault(below key: String) -> Bool {
+        faults.contains { $0.path.hasPrefix(path(of: key)) }
+    }
+
     mutating func string(_ key: String) -> String? {
         switch members.removeValue(forKey: key) {
         case nil: return nil

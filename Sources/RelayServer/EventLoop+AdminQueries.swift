@@ -25,8 +25,9 @@ extension EventLoop {
 
     private func participants(_ name: RoomName, _ page: AdminPage) -> AdminFinding {
         guard let room = home.room(named: name), let after = page.numberAfter else { return .participants(nil, addresses: []) }
-        let members = page.cut(room.members, by: \.id.value, after: after)
-        return .participants(members.map { AdminParticipant($0) }, addresses: members.map(\.address))
+        let entries = room.members.map { ($0, false) } + room.waiting.map { ($0, true) }
+        let part = page.cut(entries, by: \.0.id.value, after: after)
+        return .participants(part.map { AdminParticipant($0.0, waiting: $0.1) }, addresses: part.map(\.0.address))
     }
 
     private func streams(_ name: RoomName, _ page: AdminPage) -> AdminFinding {
@@ -35,20 +36,15 @@ extension EventLoop {
     }
 
     private func end(_ name: RoomName) -> AdminFinding {
-        guard let room = home.room(named: name) else { return .ended(false) }
-        for member in room.members { evict(member, from: room) }
+        guard home.room(named: name) != nil else { return .ended(false) }
+        evictAtHome(name, nil, .admin)
         return .ended(true)
     }
 
     private func end(_ name: RoomName, _ participant: ParticipantID) -> AdminFinding {
-        guard let room = home.room(named: name), let member = room.members.first(where: { $0.id == participant }) else { return .ended(false) }
-        evict(member, from: room)
+        guard let room = home.room(named: name), (room.members + room.waiting).contains(where: { $0.id == participant }) else { return .ended(false) }
+        evictAtHome(name, participant, .admin)
         return .ended(true)
-    }
-
-    private func evict(_ member: Rooms.Member, from room: Rooms.Room) {
-        post(.leave(room.number, member.id, reason: .removed), to: index)
-        post(.toSession(token: member.address.token, .close(.policyViolation, reason: "admin")), to: member.address.loop)
     }
 
     // MARK: Sessions of the loop
@@ -87,14 +83,16 @@ extension EventLoop {
 
 extension AdminRoom {
     init(_ room: Rooms.Room) {
-        self.init(name: room.name.text, participants: room.members.count, waiting: 0, streams: room.streams.count, locked: false)
+        self.init(
+            name: room.name.text, participants: room.members.count, waiting: room.waiting.count, streams: room.streams.count, locked: room.isLocked)
     }
 }
 
 extension AdminParticipant {
-    init(_ member: Rooms.Member) {
+    init(_ member: Rooms.Member, waiting: Bool) {
+        let shown = member.participant
         self.init(
-            participant: member.id.value, identity: member.profile.identity, displayName: member.profile.displayName, role: nil, waiting: false,
-            muted: nil, streams: member.streams.count, loop: member.address.loop)
+            participant: shown.participant, identity: shown.identity, displayName: shown.displayName, role: member.role, waiting: waiting,
+            muted: shown.muted, streams: member.streams.count, loop: member.address.loop)
     }
 }

@@ -61,7 +61,10 @@ enum ServeConfiguration {
             defaults.tls.revocationListFiles = [development.revocationListPath]
             defaults.enrolment = EnrolmentConfiguration(authority: development.authorityDirectory)
         }
-        return try ServerConfiguration(text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)
+        if text == nil { defaults.policy = .development }
+        var configuration = try ServerConfiguration(text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)
+        if let file = configuration.policyFile { configuration.policy = try PolicyFile.read(file) }
+        return configuration
     }
 
     /// All faults on lines of their own.
