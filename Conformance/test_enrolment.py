@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import http.client
 import json
+import os
 import re
 import ssl
 import stat
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +24,11 @@ from support.authority import SERVER_NAMES, openssl
 from support.relay import Identity, Relay, binary
 
 SECONDS_MAX = 60
+# Requests that no certificate comes along with are tested here, not by the tool, which cannot take it off a connection.
+CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,"
+    "unsupported_method,allow_header_conformance,negative_data_rejection"
+)
 ATTEMPTS = 9_000
 
 
@@ -108,11 +116,15 @@ def setting(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPath
     authority = folder / "ca"
     segue("ca", "init", "--ca", authority, "--name", "Bench CA", "--crl-uri", "http://crl.example.org/crl.pem")
     segue("ca", "issue", "server", "localhost", "127.0.0.1", "::1", "--ca", authority)
-    segue("ca", "issue", "client", "watcher", "--ca", authority)
+    for name in ("watcher", "operator"):
+        segue("ca", "issue", "client", name, "--ca", authority)
+    policy = folder / "policy.json5"
+    policy.write_text(json.dumps({"admins": ["urn:segue:client:operator"]}))
     watcher = Identity(authority / "live/watcher/certificate.pem", authority / "live/watcher/key.pem")
     config = {
         "listen": ["127.0.0.1:0"],
         "reloadCheckMilliseconds": 100,
+        "policy": str(policy),
         "tls": {
             "certificates": [{"chain": str(authority / "live/localhost/certificate.pem"), "key": str(authority / "live/localhost/key.pem")}],
             "clientAuthorities": [str(authority / "ca.pem")],
@@ -473,6 +485,74 @@ def test_attempts_are_limited(setting: Setting, start_relay: Callable[..., Relay
     assert [status for status, _, _ in answers].count(403) in (5, 6) and answers[-1][0] == 429
     assert 1 <= int(answers[-1][1]["retry-after"]) <= 60
     relay.assert_healthy()
+
+
+# For administrators.
+
+
+def operator(setting: Setting) -> Identity:
+    folder = setting.authority / "live/operator"
+    return Identity(folder / "certificate.pem", folder / "key.pem")
+
+
+def test_an_administrator_orders_tokens(setting: Setting) -> None:
+    order = {"names": ["URI:urn:segue:client:ordered", "email:o@example.org"], "label": "ordered-phone", "validSeconds": 60, "certificateDays": 3}
+    status, fields, made = setting.post("/v1/enrolment-tokens", order, identity=operator(setting))
+    assert status == 201 and fields["cache-control"] == "no-store", made
+    setting.secrets.append(made["token"])
+    assert made["names"] == order["names"] and made["label"] == "ordered-phone" and abs(made["expires"] / 1_000 - time.time() - 60) < 20
+    status, _, issued = setting.post("/v1/enroll", {"token": made["token"], "csr": request(setting.folder, "ordered")})
+    assert status == 201 and abs(issued["notAfter"] / 1_000 - time.time() - 3 * 86_400) < 60
+    assert [token["status"] for token in setting.tokens() if token["id"] == made["id"]] == ["used"]
+
+
+@pytest.mark.parametrize("path", ["/v1/enrolment-tokens", "/v1/revocations"])
+def test_nobody_else_orders_tokens_or_revokes(setting: Setting, path: str) -> None:
+    count = len(setting.tokens())
+    body = {"names": ["URI:urn:segue:client:operator"], "serial": setting.list()[0]["serial"]}
+    assert setting.relay.identity is not None
+    for identity in (None, setting.relay.identity):
+        assert setting.post(path, body, identity=identity)[0] == 403
+    assert len(setting.tokens()) == count and setting.list()[0]["status"] == "valid"
+
+
+@pytest.mark.parametrize("by", ["serial", "fingerprint"])
+def test_an_administrator_revokes(setting: Setting, by: str) -> None:
+    identity = setting.enrol(f"revoked-by-{by}")
+    assert tls.refusal_of(setting.relay.port, setting.context(identity)) is None
+    key = subprocess.run(["openssl", "pkey", "-in", identity.key, "-pubout", "-outform", "DER"], capture_output=True, check=True, timeout=30).stdout
+    words = {
+        "serial": openssl("x509", "-in", identity.certificate, "-noout", "-serial").strip().split("=")[1],
+        "fingerprint": hashlib.sha256(key).hexdigest(),
+    }
+    body = {by: words[by], "reason": "keyCompromise"}
+    status, _, answer = setting.post("/v1/revocations", body, identity=operator(setting))
+    assert status == 200 and [entry["names"] for entry in answer["revoked"]] == [[f"URI:urn:segue:client:revoked-by-{by}"]], answer
+    assert answer["revoked"][0]["fingerprint"] == words["fingerprint"]
+    deadline = time.monotonic() + 10
+    while (alert := tls.refusal_of(setting.relay.port, setting.context(identity))) in (None, "closed") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert alert == "certificate_revoked" and "certificate revoked" in setting.verify(identity.certificate)
+    assert setting.post("/v1/revocations", body, identity=operator(setting))[0] == 409
+    again = setting.token(f"revoked-by-{by}")
+    status, _, problem = setting.post("/v1/enroll", {"token": again, "csr": (setting.folder / f"revoked-by-{by}.csr").read_text()})
+    assert status == 409 and problem["type"] == "urn:segue:problem:key_compromised"
+
+
+def test_schemathesis_on_the_authority(setting: Setting) -> None:
+    """Requests made of the served description, good and bad ones: every answer is one that the description has."""
+    program = Path(sys.executable).parent / "schemathesis"
+    if not program.exists():
+        pytest.skip("schemathesis is not installed")
+    identity, ca = operator(setting), str(setting.authority / "ca.pem")
+    command = [str(program), "run", f"https://localhost:{setting.relay.port}/v1/openapi.json"]
+    for path in ("/v1/enroll", "/v1/renew", "/v1/enrolment-tokens", "/v1/revocations"):
+        command += ["--include-path", path]
+    command += ["--request-cert", str(identity.certificate), "--request-cert-key", str(identity.key), "--tls-verify", ca]
+    command += ["--checks", CHECKS, "--seed", "1", "--max-examples", "40", "--workers", "1", "--warnings", "off", "--no-color"]
+    command += ["--generation-database", "none"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=setting.folder, env={**os.environ, "REQUESTS_CA_BUNDLE": ca})
+    assert result.returncode == 0, result.stdout[-6_000:]
 
 
 # The command line.
