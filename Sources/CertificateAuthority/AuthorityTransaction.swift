@@ -51,10 +51,12 @@ struct AuthorityTransaction: ~Copyable {
 
     /// Signs, records and files one certificate.
     ///
-    /// - Parameter heldKey: the algorithm when `subjectKey` has a private half to be kept, else `nil`.
+    /// - Parameters:
+    ///   - heldKey: the algorithm when `subjectKey` has a private half to be kept, else `nil`.
+    ///   - origin: written into the index in the same step as the certificate.
     mutating func issue(
         kind: CertificateKind, label: String, names: [SubjectAlternativeName], validity lifetime: Duration,
-        subjectKey: borrowing PrivateKey, heldKey: KeyAlgorithm?, now: UnixTime
+        subjectKey: borrowing PrivateKey, heldKey: KeyAlgorithm?, origin: CertificateOrigin = CertificateOrigin(), now: UnixTime
     ) throws(CertificateAuthorityFault) -> IssuedCertificate {
         try requireValidAuthority(at: now)
         let serial = try CertificateBuilder.randomSerial()
@@ -66,7 +68,8 @@ struct AuthorityTransaction: ~Copyable {
             crlDistributionPoint: settings.crlDistributionPoint)
         let signed = try CertificateBuilder.leaf(leaf, publicKey: subjectKey, issuer: certificate, issuerKey: key)
         let entry = CertificateEntry(
-            serial: serial, kind: kind, label: label, names: names, notBefore: notBefore, notAfter: notAfter, key: heldKey, revocation: nil)
+            serial: serial, kind: kind, label: label, names: names, notBefore: notBefore, notAfter: notAfter, key: heldKey,
+            keyFingerprint: try subjectKey.fingerprint(), origin: origin, revocation: nil)
 
         let staged = files.staged(serial)
         try Files.makeFolder(staged)

@@ -35,13 +35,13 @@ extension APIOperation {
         case .createEnrolmentToken:
             Description(
                 summary: "Makes a one-time token for a new device.", success: 201, schema: "EnrolmentToken", request: "EnrolmentTokenRequest",
-                errors: [404, 422])
+                errors: [404, 422, 429])
         case .drain: Description(summary: "The relay takes no new sessions and ends, as on SIGTERM.", success: 202, schema: nil)
         case .reload: Description(summary: "Reads all reloadable files anew, as on SIGHUP; /readyz says how it went.", success: 202, schema: nil)
         case .enroll:
             Description(
                 summary: "A new device's certificate for a one-time token.", success: 201, schema: "Certificate", request: "Enrolment",
-                errors: [401, 404, 409, 422, 429])
+                errors: [403, 404, 409, 422, 429])
         case .renew:
             Description(
                 summary: "A new certificate for the one shown, before it ends.", success: 201, schema: "Certificate", request: "Renewal",
@@ -90,11 +90,23 @@ extension APIOperation {
           "members": {"type": "array", "items": {"type": "object"}}, "expires": {"$ref": "#/components/schemas/Time"}}},
         "GrantList": {"type": "object", "required": ["grants"], "properties": {
           "grants": {"type": "array", "items": {"$ref": "#/components/schemas/Grant"}}, "next": {"type": "string"}}},
-        "Revocation": {"type": "object", "description": "One of serial and fingerprint.", "properties": {
-          "serial": {"type": "string"}, "fingerprint": {"type": "string"}, "reason": {"type": "string"}}},
-        "Revoked": {"type": "object"},
-        "EnrolmentTokenRequest": {"type": "object"},
-        "EnrolmentToken": {"type": "object", "required": ["token"], "properties": {"token": {"type": "string"}}},
+        "RevocationReason": {"enum": ["unspecified", "keyCompromise", "affiliationChanged", "superseded", "cessationOfOperation", "privilegeWithdrawn"]},
+        "Revocation": {"description": "One certificate by its serial number, or all of one key.", "oneOf": [
+          {"type": "object", "required": ["serial"], "not": {"required": ["fingerprint"]}, "properties": {
+            "serial": {"type": "string", "pattern": "^[4-7][0-9a-f]{31}$"}, "reason": {"$ref": "#/components/schemas/RevocationReason"}}},
+          {"type": "object", "required": ["fingerprint"], "not": {"required": ["serial"]}, "properties": {
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"}, "reason": {"$ref": "#/components/schemas/RevocationReason"}}}]},
+        "Revoked": {"type": "object", "required": ["revoked"], "properties": {"revoked": {"type": "array", "items": {"type": "object",
+          "required": ["serial", "label", "names"], "properties": {"serial": {"type": "string"}, "label": {"type": "string"},
+          "names": {"type": "array", "items": {"type": "string"}}, "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}}}}},
+        "EnrolmentTokenRequest": {"type": "object", "required": ["names"], "properties": {
+          "names": {"type": "array", "minItems": 1, "maxItems": 32, "description": "The identity: URI:, DNS: or email: and the name.",
+            "items": {"type": "string", "pattern": "^(URI:urn:segue:client:[A-Za-z0-9][A-Za-z0-9._-]{0,63}|DNS:[a-z]{1,63}|email:[a-z]{1,64}@[a-z]{1,63})$"}},
+          "label": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
+          "validSeconds": {"type": "integer", "minimum": 1, "maximum": 2592000}, "certificateDays": {"type": "integer", "minimum": 1, "maximum": 825}}},
+        "EnrolmentToken": {"type": "object", "required": ["token", "id", "names", "label", "expires"], "properties": {
+          "token": {"type": "string", "pattern": "^segue-enrol-[0-9a-f]{48}$"}, "id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
+          "names": {"type": "array", "items": {"type": "string"}}, "label": {"type": "string"}, "expires": {"$ref": "#/components/schemas/Time"}}},
         "Enrolment": {"type": "object", "required": ["token", "csr"], "properties": {
           "token": {"type": "string"}, "csr": {"type": "string", "description": "PKCS #10 in PEM."}}},
         "Renewal": {"type": "object", "required": ["csr"], "properties": {"csr": {"type": "string", "description": "PKCS #10 in PEM."}}},

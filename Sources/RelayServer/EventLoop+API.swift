@@ -123,10 +123,7 @@ extension EventLoop {
         case .readKeys: .answer(EventLoop.notHere)
         case .listGrants: .answer(EventLoop.notHere)
         case .revokeGrant: .answer(EventLoop.notHere)
-        case .revokeCertificate: .answer(EventLoop.notHere)
-        case .createEnrolmentToken: .answer(EventLoop.notHere)
-        case .enroll: .answer(EventLoop.notHere)
-        case .renew: .answer(EventLoop.notHere)
+        case .revokeCertificate, .createEnrolmentToken, .enroll, .renew: enrolment(request)
         }
     }
 

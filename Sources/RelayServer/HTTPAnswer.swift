@@ -1,6 +1,7 @@
 import HTTPProtocol
 import Reactor
 import RelayRooms
+import TLSTransport
 
 /// What a request of the API is answered with. Its content, if any, is whole: nothing is streamed.
 struct HTTPAnswer: Sendable {
@@ -61,6 +62,8 @@ struct APIRequest: Sendable {
     let body: [UInt8]
     /// Who asks; `nil` without a certificate.
     let principal: Principal?
+    /// What the principal's certificate said; `nil` too when the client has gone meanwhile.
+    let certificate: PeerIdentity?
     let address: String
 }
 

@@ -51,6 +51,6 @@ final class HTTPExchange {
     func request(loop: Int) -> APIRequest {
         APIRequest(
             operation: route.operation, ticket: ResponseTicket(loop: loop, token: handle.packed), parameters: parameters, query: query, body: body,
-            principal: principal, address: address)
+            principal: principal, certificate: connection?.identity, address: address)
     }
 }

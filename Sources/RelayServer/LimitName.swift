@@ -83,7 +83,9 @@ extension ServerConfiguration {
             ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["policy"], ["state"], ["auditLog"],
             ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
-            ["echo", "enabled"], ["echo", "messageBytesMax"], ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
+            ["echo", "enabled"], ["echo", "messageBytesMax"], ["enrolment", "authority"], ["enrolment", "renewalLifePercent"],
+            ["enrolment", "attemptsPerMinute"],
+            ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
             ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
         ] + LimitName.all.map { ["limits", $0.name] }
 
@@ -92,6 +94,7 @@ extension ServerConfiguration {
         ["tls", "revocationLists"],
     ]
     private static let textPaths: Set<[String]> = [
+        ["enrolment", "authority"],
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
         ["node"], ["policy"], ["state"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
         ["tls", "maximumVersion"],

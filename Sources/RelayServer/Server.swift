@@ -1,3 +1,4 @@
+package import CertificateAuthority
 import Glibc
 package import Reactor
 import RelayBase
@@ -9,6 +10,7 @@ package import TLSTransport
 package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
+    case enrolment(CertificateAuthorityFault)
     case auditLog(path: String, SystemFault)
     case state(StateFault)
     case system(SystemFault)
@@ -17,6 +19,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         switch self {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
+        case .enrolment(let fault): "enrolment: \(fault)"
         case .auditLog(let path, let fault): "cannot open the audit log \(path): \(fault)"
         case .state(let fault): "\(fault)"
         case .system(let fault): "\(fault)"
@@ -52,8 +55,14 @@ package final class Server {
         } catch {
             throw .state(error)
         }
+        let authority: CertificateAuthority?
+        do throws(CertificateAuthorityFault) {
+            authority = if let enrolment = configuration.enrolment { try .open(directory: enrolment.authority) } else { nil }
+        } catch {
+            throw .enrolment(error)
+        }
         do {
-            shared = try Shared(configuration: configuration, pairing: pairing, log: log, audit: audit)
+            shared = try Shared(configuration: configuration, pairing: pairing, authority: authority, log: log, audit: audit)
             signals = try SignalReceiver(Server.signals)
         } catch {
             throw .system(error)

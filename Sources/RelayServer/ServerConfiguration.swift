@@ -16,6 +16,8 @@ package struct ServerConfiguration: Sendable {
     package var policyFile: String?
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
     package var policy = AccessPolicy()
+    /// Devices enrol here; `nil`: they do not.
+    package var enrolment: EnrolmentConfiguration?
     /// Where the audit is written; `nil`: to the log.
     package var auditLog: String?
     package var proxies = ProxySettings()
@@ -43,7 +45,7 @@ package struct ServerConfiguration: Sendable {
 
     package static let loopsMax = 64
     /// Environment variables that name nothing in the configuration.
-    static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG", "SEGUE_PYTHON", "SEGUE_PYTHON2"]
+    static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG", "SEGUE_PYTHON", "SEGUE_PYTHON2", "SEGUE_ENROLMENT_TOKEN"]
 
     /// Reads a configuration file (JSON5), then lets `SEGUE_…` variables override it.
     ///
@@ -109,6 +111,7 @@ package struct ServerConfiguration: Sendable {
         reader.object("tls") { readTLS(&$0) }
         reader.object("proxies") { proxies.read(&$0) }
         reader.object("limits") { readLimits(&$0) }
+        reader.object("enrolment") { enrolment = EnrolmentConfiguration(&$0, defaults: enrolment) }
         reader.object("echo") { reader in
             if let value = reader.bool("enabled") { echo = value }
             if let value = reader.integer("messageBytesMax", in: 1_024...(1 << 28)) { echoMessageBytesMax = value }
