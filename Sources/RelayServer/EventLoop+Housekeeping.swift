@@ -20,6 +20,7 @@ extension EventLoop {
             requestKeyFrames(room)
         }
         closeExpiredCertificates()
+        closeExpiredTokens()
         shared.board.publish(snapshot(), loop: index)
         if let deadline = drainDeadline, now >= deadline || shared.webSockets.load(ordering: .acquiring) == 0 { endDrain() }
     }

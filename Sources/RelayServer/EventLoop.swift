@@ -31,6 +31,8 @@ final class EventLoop {
     var timers: TimerWheel
     var listeners: [LoopListener]
     var context: TLSContext
+    /// Whose bearer tokens are believed; `nil`: nobody's.
+    var tokens: TokenVerifier?
     /// Who may do what.
     var policy: AccessPolicy
     let scratch: TransportScratch
@@ -232,6 +234,7 @@ final class EventLoop {
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .toSession(let token, let news): tell(token, news)
         case .reload(let context): reload(context)
+        case .tokens(let verifier): adopt(verifier)
         case .policy(let policy): self.policy = policy
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true

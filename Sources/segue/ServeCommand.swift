@@ -88,7 +88,7 @@ enum ServeCommand {
             return try Server(configuration, log: log)
         } catch {
             switch error {
-            case .tls: throw CommandFailure(code: .configuration, message: "\(error)")
+            case .tls, .tokens: throw CommandFailure(code: .configuration, message: "\(error)")
             case .listen(_, let fault) where fault.errno == EADDRINUSE:
                 throw CommandFailure(code: .failure, message: "\(error)\nIs another relay running there? Choose another address with --listen.")
             case .listen, .system: throw CommandFailure(code: .failure, message: "\(error)")
