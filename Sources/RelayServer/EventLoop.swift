@@ -32,6 +32,8 @@ final class EventLoop {
     var timers: TimerWheel
     var listeners: [LoopListener]
     var context: TLSContext
+    /// Whose bearer tokens are believed; `nil`: nobody's.
+    var tokens: TokenVerifier?
     /// Who may do what.
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
@@ -248,6 +250,7 @@ final class EventLoop {
         case .adminQuery(let query, let ticket): answerAdmin(query, ticket)
         case .adminFinding(let token, let finding): found(token, finding)
         case .reload(let context): reload(context)
+        case .tokens(let verifier): adopt(verifier)
         case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true

@@ -87,6 +87,7 @@ extension ServerConfiguration {
             ["enrolment", "attemptsPerMinute"],
             ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
             ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
+            ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"], ["tokens", "leewaySeconds"],
         ] + LimitName.all.map { ["limits", $0.name] }
 
     private static let listPaths: Set<[String]> = [
@@ -94,6 +95,7 @@ extension ServerConfiguration {
         ["tls", "revocationLists"],
     ]
     private static let textPaths: Set<[String]> = [
+        ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"],
         ["enrolment", "authority"],
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
         ["node"], ["policy"], ["state"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],

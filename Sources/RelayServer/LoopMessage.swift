@@ -59,6 +59,7 @@ enum LoopMessage: Sendable {
     // From the supervisor.
     case reload(TLSContext)
     case policy(AccessPolicy)
+    case tokens(TokenVerifier)
     case drain(deadlineMilliseconds: UInt64)
     case stop
 }

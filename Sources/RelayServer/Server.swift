@@ -1,5 +1,6 @@
 package import CertificateAuthority
 import Glibc
+package import JOSE
 package import Reactor
 import RelayBase
 import RelayRooms
@@ -13,6 +14,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case enrolment(CertificateAuthorityFault)
     case auditLog(path: String, SystemFault)
     case state(StateFault)
+    case tokens(JSONWebKeySetFileFault)
     case system(SystemFault)
 
     package var description: String {
@@ -22,6 +24,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         case .enrolment(let fault): "enrolment: \(fault)"
         case .auditLog(let path, let fault): "cannot open the audit log \(path): \(fault)"
         case .state(let fault): "\(fault)"
+        case .tokens(let fault): "tokens.keys: \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -76,6 +79,7 @@ package final class Server {
         } catch {
             throw .tls(error)
         }
+        try addTokens(configuration)
         try start(configuration, context)
     }
 
@@ -85,6 +89,17 @@ package final class Server {
             return Audit(log: log, file: try AuditFile(path: path, log: log))
         } catch {
             throw .auditLog(path: path, error)
+        }
+    }
+
+    /// The keys of bearer tokens wait in the loops' mailboxes before anybody can connect.
+    private func addTokens(_ configuration: ServerConfiguration) throws(ServerFault) {
+        guard let settings = configuration.tokens else { return }
+        reloads.add(Reloads.Part(.tokens, files: [settings.keysFile]) { [shared] in shared.broadcast(.tokens(try TokenVerifier(settings))) })
+        do {
+            shared.broadcast(.tokens(try TokenVerifier(settings)))
+        } catch {
+            throw .tokens(error)
         }
     }
 

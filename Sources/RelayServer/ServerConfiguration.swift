@@ -12,6 +12,8 @@ package struct ServerConfiguration: Sendable {
     package var loops = 1
     package var tls = TLSConfiguration()
     package var origins: OriginAllowList
+    /// Whose bearer tokens are believed; `nil`: nobody's.
+    package var tokens: TokenSettings?
     /// The file that ``policy`` is read from, at the start and whenever it changes; whoever sets it sets both.
     package var policyFile: String?
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
@@ -110,6 +112,7 @@ package struct ServerConfiguration: Sendable {
         if let value = reader.string("auditLog") { auditLog = value }
         reader.object("tls") { readTLS(&$0) }
         reader.object("proxies") { proxies.read(&$0) }
+        reader.object("tokens") { tokens = TokenSettings(&$0) }
         reader.object("limits") { readLimits(&$0) }
         reader.object("enrolment") { enrolment = EnrolmentConfiguration(&$0, defaults: enrolment) }
         reader.object("echo") { reader in
