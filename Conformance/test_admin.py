@@ -176,6 +176,30 @@ def test_a_session_is_ended(setting: AdminSetting) -> None:
         until(lambda: setting.ask("DELETE", f"/v1/sessions/{alice.session}").status == 404, "the session is gone")
 
 
+def test_grants_are_listed_and_revoked(setting: AdminSetting) -> None:
+    with Member(setting, "alice") as alice, Member(setting, "bob") as bob:
+        code = alice.request({"type": "pair.code", "id": 2})["code"]
+        pair = bob.request({"type": "pair.enter", "id": 2, "code": code})["pair"]
+        grants = {grant["pair"]: grant for grant in setting.read("/v1/grants?limit=500")["grants"]}
+        grant = grants[pair["pair"]]
+        assert {member["name"] for member in grant["members"]} == {"urn:segue:client:alice", "urn:segue:client:bob"}
+        assert grant["basis"] == "code" and grant["expires"] == pair["expires"]
+        assert setting.ask("DELETE", f"/v1/grants/{pair['pair']}").status == 204
+        assert alice.event("pair.revoked")["reason"] == bob.event("pair.revoked")["reason"] == "admin"
+        assert setting.ask("DELETE", f"/v1/grants/{pair['pair']}").status == 404
+        assert pair["pair"] not in [grant["pair"] for grant in setting.read("/v1/grants?limit=500")["grants"]]
+        kept = setting.ask("GET", "/v1/grants").body + setting.ask("GET", "/v1/keys", client=None).body
+        assert pair["grant"].encode() not in kept and pair["statement"].encode() not in kept, "what is signed is for the pair alone"
+
+
+def test_the_keys_are_for_everybody(setting: AdminSetting) -> None:
+    """RFC 7517 §8.5.1."""
+    response = setting.ask("GET", "/v1/keys", client=None)
+    assert response.status == 200 and response.fields["content-type"] == "application/jwk-set+json"
+    (key,) = json.loads(response.body)["keys"]
+    assert key["kty"] == "OKP" and "d" not in key
+
+
 def test_acts_are_in_the_audit(setting: AdminSetting) -> None:
     with Member(setting, "alice", "audited") as alice:
         setting.ask("DELETE", f"/v1/rooms/audited/participants/{alice.participant}")

@@ -43,12 +43,10 @@ class AdminSetting:
         authority = Authority.create(folder / "ca")
         server = authority.issue_server()
         identities = {name: authority.issue(name) for name in ("operator", *clients)}
-        policy = folder / "policy.json5"
-        policy.write_text(json.dumps(POLICY))
         config = {
             "listen": ["127.0.0.1:0"],
             "origins": ["https://app.example.org"],
-            "policy": str(policy),
+            "policy": POLICY,
             "auditLog": str(folder / "audit.jsonl"),
             "tls": {
                 "certificates": [{"chain": str(server.certificate), "key": str(server.key)}],

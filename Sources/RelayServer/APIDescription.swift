@@ -61,7 +61,7 @@ enum APIDescription {
         errors.formUnion([403, 503])
         if route.template.contains("{") { errors.insert(404) }
         if route.content == .json { errors.formUnion([408, 411, 413, 415]) }
-        var responses = ["\"\(about.success)\": \(response(about.success, about.schema, HTTPAnswer.json))"]
+        var responses = ["\"\(about.success)\": \(response(about.success, about.schema, about.type))"]
         for status in errors.sorted() { responses.append("\"\(status)\": \(response(status, "Problem", ProblemDocument.contentType))") }
         return responses
     }

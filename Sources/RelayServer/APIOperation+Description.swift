@@ -5,6 +5,7 @@ extension APIOperation {
         let success: Int
         /// The component that a success carries; `nil`: no content.
         let schema: String?
+        var type = HTTPAnswer.json
         /// The component that the request carries.
         var request: String?
         var isList = false
@@ -16,7 +17,7 @@ extension APIOperation {
         switch self {
         case .readDescription: Description(summary: "This document.", success: 200, schema: "Anything")
         case .readKeys:
-            Description(summary: "The public keys of the relay's statements and grants (RFC 7517).", success: 200, schema: "KeySet", errors: [404])
+            Description(summary: "The public keys of the relay's statements and grants (RFC 7517).", success: 200, schema: "KeySet", type: "application/jwk-set+json")
         case .listRooms: Description(summary: "The rooms, by name.", success: 200, schema: "RoomList", isList: true)
         case .readRoom: Description(summary: "A room.", success: 200, schema: "Room")
         case .endRoom: Description(summary: "Ends a room for everybody in it.", success: 204, schema: nil)
@@ -26,7 +27,7 @@ extension APIOperation {
         case .listStreams: Description(summary: "What is published in a room, by number.", success: 200, schema: "StreamList", isList: true)
         case .listSessions: Description(summary: "The sessions that said hello, by identifier.", success: 200, schema: "SessionList", isList: true)
         case .endSession: Description(summary: "Ends a session: it is closed with 1008, reason admin.", success: 204, schema: nil)
-        case .listGrants: Description(summary: "The grants of pairs, by pair.", success: 200, schema: "GrantList", isList: true, errors: [404])
+        case .listGrants: Description(summary: "The grants of pairs, by pair.", success: 200, schema: "GrantList", isList: true)
         case .revokeGrant: Description(summary: "Revokes a pair's grant.", success: 204, schema: nil)
         case .revokeCertificate:
             Description(
@@ -85,9 +86,11 @@ extension APIOperation {
         "SessionList": {"type": "object", "required": ["sessions"], "properties": {
           "sessions": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}}, "next": {"type": "string"}}},
         "KeySet": {"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array", "items": {"type": "object"}}}},
-        "Grant": {"type": "object", "required": ["pair", "room", "basis", "members"], "properties": {
-          "pair": {"type": "string"}, "room": {"type": "string"}, "basis": {"enum": ["policy", "grant", "code"]},
-          "members": {"type": "array", "items": {"type": "object"}}, "expires": {"$ref": "#/components/schemas/Time"}}},
+        "Grant": {"type": "object", "required": ["pair", "basis", "members", "issued", "expires"], "properties": {
+          "pair": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "basis": {"enum": ["policy", "grant", "code"]},
+          "members": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "object", "required": ["name", "fingerprint"], "properties": {
+            "name": {"type": "string"}, "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}}},
+          "issued": {"$ref": "#/components/schemas/Time"}, "expires": {"$ref": "#/components/schemas/Time"}}},
         "GrantList": {"type": "object", "required": ["grants"], "properties": {
           "grants": {"type": "array", "items": {"$ref": "#/components/schemas/Grant"}}, "next": {"type": "string"}}},
         "RevocationReason": {"enum": ["unspecified", "keyCompromise", "affiliationChanged", "superseded", "cessationOfOperation", "privilegeWithdrawn"]},

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPProtocol
+import RelayRooms
 import Signalling
 
 /// What the admin API says, as JSON: sorted members, so that the same state always gives the same bytes.
@@ -21,6 +22,11 @@ enum AdminJSON {
 
     private struct StreamList: Encodable {
         let streams: [RelayMessage.StreamInfo]
+        let next: String?
+    }
+
+    private struct GrantList: Encodable {
+        let grants: [AdminGrant]
         let next: String?
     }
 
@@ -50,6 +56,11 @@ enum AdminJSON {
     static func streams(_ found: [RelayMessage.StreamInfo], _ page: AdminPage?) -> HTTPAnswer {
         let (part, next) = cut(found, page, by: \.stream)
         return answer(.ok, StreamList(streams: part, next: next.map { "\($0)" }))
+    }
+
+    static func grants(_ found: [PairGrant], _ page: AdminPage?) -> HTTPAnswer {
+        let (part, next) = cut(found, page, by: \.id)
+        return answer(.ok, GrantList(grants: part.map(AdminGrant.init), next: next))
     }
 
     /// One page out of the parts of several loops, and the key behind which the next begins, if there is more.

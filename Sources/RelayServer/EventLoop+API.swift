@@ -120,9 +120,9 @@ extension EventLoop {
         case .endSession: endSession(request)
         case .drain: command(.drain)
         case .reload: command(.reload)
-        case .readKeys: .answer(EventLoop.notHere)
-        case .listGrants: .answer(EventLoop.notHere)
-        case .revokeGrant: .answer(EventLoop.notHere)
+        case .readKeys: readKeys()
+        case .listGrants: listGrants(request)
+        case .revokeGrant: revokeGrant(request)
         case .revokeCertificate, .createEnrolmentToken, .enroll, .renew: enrolment(request)
         }
     }

@@ -7,7 +7,7 @@ extension EventLoop {
     /// What a loop says at once; a loop that does not is going away, or is stuck.
     static let gatherMillisecondsMax: UInt64 = 2_000
 
-    private static let badPage = HTTPAnswer.problem(
+    static let badPage = HTTPAnswer.problem(
         .badRequest, "'limit' must be a number from 1 to \(AdminPage.limitMax), and 'after' what a list said under 'next'; each once.")
 
     func listRooms(_ request: APIRequest) -> APIOutcome {

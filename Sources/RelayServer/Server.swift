@@ -72,7 +72,7 @@ package final class Server {
         }
         reloads = Reloads(readiness: shared.readiness, log: log)
         trust = TrustReload(configuration.tls, shared)
-        addReloads(configuration)
+        addReloads()
         let context: TLSContext
         do {
             context = try trust.first()
