@@ -6,6 +6,7 @@
 #include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/hmac.h>
+#include <openssl/ocsp.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
@@ -34,6 +35,20 @@ static inline void segue_ssl_ctx_set_max_cert_list(SSL_CTX *context, long bytes)
 static inline int segue_ssl_ctx_add1_chain_cert(SSL_CTX *context, X509 *certificate) { return (int)SSL_CTX_add1_chain_cert(context, certificate); }
 static inline void segue_ssl_ctx_set_servername_callback(SSL_CTX *context, int (*callback)(SSL *, int *, void *)) {
     (void)SSL_CTX_set_tlsext_servername_callback(context, callback);
+}
+
+static inline void segue_ssl_ctx_set_status_callback(SSL_CTX *context, int (*callback)(SSL *, void *), void *argument) {
+    (void)SSL_CTX_set_tlsext_status_cb(context, callback);
+    (void)SSL_CTX_set_tlsext_status_arg(context, argument);
+}
+
+/// Staples a copy of an OCSP response; the library frees it.
+static inline int segue_ssl_staple(SSL *ssl, const unsigned char *response, size_t count) {
+    unsigned char *copy = OPENSSL_memdup(response, count);
+    if (copy == NULL) return 0;
+    if (SSL_set_tlsext_status_ocsp_resp(ssl, copy, (long)count) == 1) return 1;
+    OPENSSL_free(copy);
+    return 0;
 }
 
 // Connection settings.

@@ -21,6 +21,13 @@ package struct HTTPRequestHead: Sendable, Hashable {
         self.extendedProtocol = extendedProtocol
     }
 
+    /// The same head without the fields of these names (lower case).
+    package func removingFields(_ names: Set<String>) -> HTTPRequestHead {
+        HTTPRequestHead(
+            method: method, target: target, version: version, fields: HTTPFields(fields.lines.filter { !names.contains($0.name) }), framing: framing,
+            extendedProtocol: extendedProtocol)
+    }
+
     package var path: String { target.path }
     package var query: String? { target.query }
 

@@ -40,6 +40,15 @@ package struct ProxyHeader: Sendable, Hashable {
         package let cipher: String?
         package let signatureAlgorithm: String?
         package let keyAlgorithm: String?
+        /// PP2_SUBTYPE_SSL_CLIENT_CERT: the client's own certificate in DER, as it was sent.
+        package let certificate: [UInt8]?
+
+        /// The certificate that the client showed, as far as the proxy says so and passes it on. It is still to be verified: what the proxy says of its
+        /// verification, or of the common name, makes no identity.
+        package var forwardedCertificate: ForwardedCertificate? {
+            guard isClientTLS, hasCertificateOnConnection || hasCertificateInSession, let certificate, !certificate.isEmpty else { return nil }
+            return ForwardedCertificate(leaf: certificate)
+        }
 
         /// The subject's common name when there is one that the proxy verified; `nil` else.
         package var verifiedCommonName: String? {

@@ -10,6 +10,7 @@ private enum ProxyTLVType {
     static let sslCipher: UInt8 = 0x23
     static let sslSignatureAlgorithm: UInt8 = 0x24
     static let sslKeyAlgorithm: UInt8 = 0x25
+    static let sslClientCertificate: UInt8 = 0x28
 }
 
 /// Walks over TLVs: one byte of type, two of length, the value. A value that ends beyond the range is a fault.
@@ -81,6 +82,7 @@ extension ProxyHeader.TLS {
         var cipher: String?
         var signatureAlgorithm: String?
         var keyAlgorithm: String?
+        var certificate: [UInt8]?
         var reader = ProxyTLVReader((range.lowerBound + 5)..<range.upperBound)
         while let (type, value) = try reader.next(in: bytes) {
             switch type {
@@ -89,6 +91,9 @@ extension ProxyHeader.TLS {
             case ProxyTLVType.sslCipher: try Self.set(&cipher, bytes, value)
             case ProxyTLVType.sslSignatureAlgorithm: try Self.set(&signatureAlgorithm, bytes, value)
             case ProxyTLVType.sslKeyAlgorithm: try Self.set(&keyAlgorithm, bytes, value)
+            case ProxyTLVType.sslClientCertificate:
+                guard certificate == nil else { throw .duplicateTLV }
+                certificate = bytes.array(value)
             default: break
             }
         }
@@ -101,6 +106,7 @@ extension ProxyHeader.TLS {
         self.cipher = cipher
         self.signatureAlgorithm = signatureAlgorithm
         self.keyAlgorithm = keyAlgorithm
+        self.certificate = certificate
     }
 
     private static func set(_ place: inout String?, _ bytes: RawSpan, _ range: Range<Int>) throws(ProxyFault) {

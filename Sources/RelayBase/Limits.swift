@@ -26,6 +26,9 @@ package struct Limits: Sendable, Equatable {
     /// Below the bound for all, so that one address cannot shut the others out.
     package var handshakesInFlightPerAddressMax = 512
     package var handshakeMillisecondsMax: UInt64 = 10_000
+    /// A PROXY header, all of it; with a client's certificate in it, it is about 1 KiB.
+    package var proxyHeaderBytesMax = 8 << 10
+    package var proxyHeaderMillisecondsMax: UInt64 = 3_000
     package var helloMillisecondsMax: UInt64 = 10_000
     package var idleHTTPMillisecondsMax: UInt64 = 60_000
 

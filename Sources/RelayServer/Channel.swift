@@ -3,6 +3,7 @@ import Reactor
 import RelayBase
 import RelayRooms
 import Signalling
+import TLSTransport
 import WebSocketProtocol
 
 /// One WebSocket, over HTTP/1.1 or as a stream of HTTP/2: the same engine behind both.
@@ -27,6 +28,8 @@ final class Channel {
     let purpose: Purpose
     /// Who the client has proven to be; `nil` until then.
     var principal: Principal?
+    /// The certificate that a proxy passed on, to be verified anew as long as the session lives.
+    var forwarded: ForwardedPeer?
     var handle = Handle(index: 0, generation: 0)
     var inbound: WebSocketInbound
     var closing: WebSocketClosing

@@ -7,6 +7,10 @@ import TLSTransport
 /// One TCP connection of one loop: TLS handshake, then HTTP/1.1 (which may become a WebSocket) or HTTP/2 (which may carry several).
 final class Connection {
     enum Phase {
+        /// A proxy's header comes before everything else.
+        case proxyHeader
+        /// Without TLS: the first bytes tell HTTP/2 from HTTP/1.1.
+        case preface
         case handshaking
         case http1
         case webSocket(Channel)
@@ -17,9 +21,12 @@ final class Connection {
 
     let secure: SecureConnection
     let descriptor: FileDescriptor
-    let address: SocketAddress
+    /// The client's: the socket's, or what a proxy's header says.
+    var address: SocketAddress
+    var hop: Hop
     var handle = Handle(index: 0, generation: 0)
     var phase = Phase.handshaking
+    /// Whose certificate this end's handshake verified: the client's own, or a proxy's. Whose a request is, ``EventLoop/identify(_:_:)`` says.
     var identity: PeerIdentity?
     /// HTTP/1.1: bytes of a head that is not complete.
     var inbound = ByteQueue()
@@ -52,8 +59,10 @@ final class Connection {
     var closeReason: String?
 
     init(
-        secure: SecureConnection, descriptor: FileDescriptor, address: SocketAddress, contextGeneration: Int, limits: Limits, now: MonotonicInstant
+        secure: SecureConnection, descriptor: FileDescriptor, address: SocketAddress, hop: Hop, contextGeneration: Int, limits: Limits,
+        now: MonotonicInstant
     ) {
+        self.hop = hop
         self.contextGeneration = contextGeneration
         lastProgress = now
         lastRequest = now

@@ -8,9 +8,12 @@ import TLSTransport
 /// A listening socket of one loop.
 final class LoopListener {
     var listener: Listener
+    /// For a trusted proxy that ends TLS in front.
+    let isPlaintext: Bool
 
-    init(_ listener: consuming Listener) {
+    init(_ listener: consuming Listener, isPlaintext: Bool) {
         self.listener = listener
+        self.isPlaintext = isPlaintext
     }
 
     var descriptor: FileDescriptor { listener.descriptor }
@@ -28,7 +31,7 @@ extension EventLoop {
                 return
             }
             switch outcome {
-            case .accepted(let descriptor, let address): admit(descriptor, address)
+            case .accepted(let descriptor, let address): admit(descriptor, address, isPlaintext: listeners[place].isPlaintext)
             case .refusedOutOfDescriptors: counters.refusedOutOfDescriptors &+= 1
             case .drained, .turnOver: return
             case .pause(let until):
@@ -45,8 +48,13 @@ extension EventLoop {
         try? selector.modify(listeners[place].descriptor, token: Token.listener + UInt64(place), interest: .read)
     }
 
-    private func admit(_ descriptor: FileDescriptor, _ address: SocketAddress) {
+    private func admit(_ descriptor: FileDescriptor, _ address: SocketAddress, isPlaintext: Bool) {
         counters.accepted &+= 1
+        guard let hop = Hop(from: address, isPlaintext: isPlaintext, shared.configuration.proxies) else {
+            counters.connectionsRefused["proxy_network", default: 0] &+= 1
+            calls.close(descriptor)
+            return
+        }
         if let refusal = shared.admission.admit(address.key) {
             counters.connectionsRefused[refusal.rawValue, default: 0] &+= 1
             calls.close(descriptor)
@@ -56,13 +64,14 @@ extension EventLoop {
         try? Socket.setNoDelay(descriptor, true, calls: calls)
         try? Socket.setNotSentLowWater(descriptor, bytes: 16_384, calls: calls)
         try? Socket.setUserTimeout(descriptor, milliseconds: Int32(clamping: limits.silenceMillisecondsMax), calls: calls)
-        guard let machine = try? TLSMachine(accepting: context, output: scratch.output) else {
+        let machine = isPlaintext ? nil : try? TLSMachine(accepting: context, output: scratch.output)
+        guard isPlaintext || machine != nil else {
             refuse(descriptor, address, "tls_setup")
             return
         }
         let secure = SecureConnection(descriptor: descriptor.number, machine: machine, scratch: scratch)
         let connection = Connection(
-            secure: secure, descriptor: descriptor, address: address, contextGeneration: contextGeneration, limits: limits, now: now)
+            secure: secure, descriptor: descriptor, address: address, hop: hop, contextGeneration: contextGeneration, limits: limits, now: now)
         guard let handle = connections.insert(connection) else {
             refuse(descriptor, address, Admission.Refusal.connectionsMax.rawValue)
             return
@@ -75,7 +84,7 @@ extension EventLoop {
             return
         }
         counters.connections += 1
-        setDeadline(connection, now.advanced(byMilliseconds: limits.handshakeMillisecondsMax))
+        begin(connection)
     }
 
     /// Lets go of a connection that was admitted and cannot be served.
@@ -115,6 +124,7 @@ extension EventLoop {
         counters.handshakes &+= 1
         if negotiated?.isResumed == true { counters.resumedHandshakes &+= 1 }
         connection.identity = connection.secure.peerIdentity
+        guard settleHop(connection) else { return false }
         handshakeEnded(connection, protocolName: negotiated?.applicationProtocol)
         return true
     }
@@ -129,14 +139,20 @@ extension EventLoop {
     private func handshakeEnded(_ connection: Connection, protocolName: String?) {
         endHandshakeCount(connection)
         if protocolName == "h2" {
-            let session = HTTP2Session(role: .server, configuration: HTTP2Configuration(limits: limits), now: now)
-            connection.phase = .http2(session)
-            setDeadline(connection, session.nextDeadline)
-            markDirty(connection)
+            beginHTTP2(connection)
         } else {
             connection.phase = .http1
             setDeadline(connection, now.advanced(byMilliseconds: limits.requestHeadMillisecondsMax))
         }
+    }
+
+    @discardableResult
+    func beginHTTP2(_ connection: Connection) -> HTTP2Session {
+        let session = HTTP2Session(role: .server, configuration: HTTP2Configuration(limits: limits), now: now)
+        connection.phase = .http2(session)
+        setDeadline(connection, session.nextDeadline)
+        markDirty(connection)
+        return session
     }
 
     func endHandshakeCount(_ connection: Connection) {
@@ -148,6 +164,9 @@ extension EventLoop {
     // MARK: Reading
 
     func readable(_ connection: Connection) {
+        if case .proxyHeader = connection.phase {
+            guard readProxyHeader(connection) else { return }
+        }
         if case .handshaking = connection.phase {
             guard handshake(connection) else { return }
         }
@@ -173,7 +192,8 @@ extension EventLoop {
 
     private func received(_ connection: Connection, _ bytes: UnsafeMutableRawBufferPointer) {
         switch connection.phase {
-        case .handshaking, .closing: break
+        case .proxyHeader, .handshaking, .closing: break
+        case .preface: unsafe receivedPreface(connection, UnsafeRawBufferPointer(bytes))
         case .http1: unsafe receivedHTTP1(connection, bytes)
         case .webSocket(let channel): unsafe receivedWebSocket(channel, bytes)
         case .http2(let session): unsafe receivedHTTP2(connection, session, bytes)
@@ -238,6 +258,10 @@ extension EventLoop {
             return
         }
         switch connection.phase {
+        case .proxyHeader:
+            counters.proxyHeadersRefused["timeout", default: 0] &+= 1
+            close(connection, reason: "proxy_header_timeout")
+        case .preface: close(connection, reason: "request_timeout")
         case .handshaking:
             counters.handshakeFailures["timeout", default: 0] &+= 1
             close(connection, reason: "handshake_timeout")

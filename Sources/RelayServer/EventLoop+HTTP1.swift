@@ -62,15 +62,16 @@ extension EventLoop {
     private func answerHTTP1(_ connection: Connection, _ head: HTTPRequestHead) throws(HTTPFault) {
         counters.httpRequests &+= 1
         setDeadline(connection, now.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax))
+        let (head, requester) = identify(head, connection)
         switch UpgradeDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            upgrade(connection, request)
+            upgrade(connection, request, requester)
             return
         case .refuse(let refusal) where Endpoints.isWebSocketPath(head.path, echo: shared.configuration.echo):
             let (response, body) = ProblemDocument(refusal).response(extra: refusal.responseFields(over: head.version))
             respondHTTP1(connection, response, body, head: head)
         case .accept, .refuse, .notRequested:
-            let (response, body) = response(to: head, connection)
+            let (response, body) = response(to: head, requester)
             respondHTTP1(connection, response, body, head: head)
         }
         guard head.framing != .none, !connection.closesAfterOutbound else { return }
@@ -84,10 +85,10 @@ extension EventLoop {
 
     /// This loop's counters are brought up to date first, so that a client sees in the metrics what it has just done; other loops' are a quarter of a
     /// second old at most.
-    func response(to head: HTTPRequestHead, _ connection: Connection) -> Endpoints.Response {
+    func response(to head: HTTPRequestHead, _ requester: Requester) -> Endpoints.Response {
         if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), loop: index) }
         return Endpoints(
-            shared: shared, identity: connection.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
+            shared: shared, identity: requester.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
         ).response(to: head)
     }
 
@@ -131,8 +132,8 @@ extension EventLoop {
 
     // MARK: Upgrade
 
-    private func upgrade(_ connection: Connection, _ request: WebSocketRequest) {
-        switch acceptance(of: request, connection, over: .http1) {
+    private func upgrade(_ connection: Connection, _ request: WebSocketRequest, _ requester: Requester) {
+        switch acceptance(of: request, requester, over: .http1) {
         case .refuse(let status, let detail):
             let (response, body) = ProblemDocument(status: status, detail: detail).response()
             writeHTTP1(connection, response, body, keepsAlive: false)
@@ -145,7 +146,7 @@ extension EventLoop {
                 return
             }
             connection.outbound.append(bytes)
-            guard let channel = openChannel(connection, stream: nil, purpose, answer.deflate) else { return }
+            guard let channel = openChannel(connection, stream: nil, purpose, requester, answer.deflate) else { return }
             connection.phase = .webSocket(channel)
             setDeadline(connection, .distantFuture)
             markDirty(connection)

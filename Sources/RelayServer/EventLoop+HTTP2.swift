@@ -28,7 +28,10 @@ extension EventLoop {
     func drainHTTP2(_ connection: Connection, _ session: HTTP2Session) {
         while connections.contains(connection.handle), let event = session.nextEvent() { handle(event, connection, session) }
         guard connections.contains(connection.handle) else { return }
-        if connection.endsWithChannels, connection.channels.isEmpty { closeAfterFlush(connection, reason: connection.closeReason ?? "untrusted") }
+        if connection.endsWithChannels, connection.channels.isEmpty, !connection.closesAfterOutbound {
+            session.goAway(.noError)
+            closeAfterFlush(connection, reason: connection.closeReason ?? "untrusted")
+        }
         if session.fault != nil { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_fault") }
         renewDeadline(connection, session)
         markDirty(connection)
@@ -90,10 +93,14 @@ extension EventLoop {
     }
 
     private func request(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ fields: [HTTP2Field], _ endOfStream: Bool) {
+        guard !connection.endsWithChannels else {
+            session.reset(id, .refusedStream)
+            return
+        }
         counters.httpRequests &+= 1
-        let head: HTTPRequestHead
+        let received: HTTPRequestHead
         do {
-            head = try EventLoop.head(of: fields, limits: limits)
+            received = try EventLoop.head(of: fields, limits: limits)
         } catch {
             switch error.resolution {
             case .respond(let status): respondHTTP2(session, id, ProblemDocument(status: status).response())
@@ -101,9 +108,10 @@ extension EventLoop {
             }
             return
         }
+        let (head, requester) = identify(received, connection)
         switch ExtendedConnectDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            connect(connection, session, id, request)
+            connect(connection, session, id, request, requester)
         case .accept:
             respondHTTP2(session, id, ProblemDocument(status: .notFound, detail: "There is no WebSocket at this path.").response())
         case .refuse(let refusal):
@@ -112,7 +120,7 @@ extension EventLoop {
         case .notRequested where head.method == .connect:
             respondHTTP2(session, id, ProblemDocument(status: .notImplemented, detail: "This is no proxy.").response())
         case .notRequested:
-            let (response, body) = response(to: head, connection)
+            let (response, body) = response(to: head, requester)
             respondHTTP2(session, id, (response, head.method == .head ? [] : body))
         }
     }
@@ -138,8 +146,10 @@ extension EventLoop {
         }
     }
 
-    private func connect(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest) {
-        switch acceptance(of: request, connection, over: .http2) {
+    private func connect(
+        _ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest, _ requester: Requester
+    ) {
+        switch acceptance(of: request, requester, over: .http2) {
         case .refuse(let status, let detail):
             respondHTTP2(session, id, ProblemDocument(status: status, detail: detail).response())
         case .accept(let purpose, let answer):
@@ -148,7 +158,7 @@ extension EventLoop {
             if let extensions = answer.extensions { fields.append(("sec-websocket-extensions", extensions)) }
             counters.responses[200, default: 0] &+= 1
             guard session.respond(id, status: 200, fields: fields, endOfStream: false),
-                let channel = openChannel(connection, stream: id, purpose, answer.deflate)
+                let channel = openChannel(connection, stream: id, purpose, requester, answer.deflate)
             else { return }
             connection.channels.append((id, channel))
         }

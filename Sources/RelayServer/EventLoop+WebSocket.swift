@@ -18,13 +18,13 @@ extension EventLoop {
     static let echoSubprotocol = "segue-echo"
 
     /// Whether a WebSocket is opened for a request, the same over both HTTP versions.
-    func acceptance(of request: WebSocketRequest, _ connection: Connection, over transport: WebSocketHandshake.Transport) -> Acceptance {
+    func acceptance(of request: WebSocketRequest, _ requester: Requester, over transport: WebSocketHandshake.Transport) -> Acceptance {
         let isEcho = request.path == Endpoints.echoPath
         switch shared.configuration.origins.decide(origin: request.origin) {
         case .allowed, .absent: break
         default: return .refuse(.forbidden, detail: "This origin may not open a session.")
         }
-        guard connection.identity != nil else { return .refuse(.forbidden, detail: "A session needs a client certificate.") }
+        guard requester.identity != nil else { return .refuse(.forbidden, detail: "A session needs a client certificate.") }
         guard !shared.readiness.isDraining else { return .refuse(.serviceUnavailable, detail: "The relay is going away.") }
         var asked = WebSocketHandshake.Request()
         if let key = request.key { asked.keys = [key] }
@@ -46,7 +46,9 @@ extension EventLoop {
         return .accept(isEcho ? .echo : .session, answer)
     }
 
-    func openChannel(_ connection: Connection, stream: HTTP2StreamID?, _ purpose: Channel.Purpose, _ deflate: PerMessageDeflate?) -> Channel? {
+    func openChannel(
+        _ connection: Connection, stream: HTTP2StreamID?, _ purpose: Channel.Purpose, _ requester: Requester, _ deflate: PerMessageDeflate?
+    ) -> Channel? {
         var inbound = WebSocketInboundConfiguration(role: .server, limits: limits)
         inbound.allowsCompression = deflate != nil
         if purpose == .echo {
@@ -57,11 +59,12 @@ extension EventLoop {
             inbound.fragmentBytesMin = 0
         }
         let channel = Channel(
-            connection: connection, stream: stream, purpose: purpose, principal: connection.identity.map { Principal($0) }, inbound: inbound,
+            connection: connection, stream: stream, purpose: purpose, principal: requester.principal, inbound: inbound,
             deflate: deflate.map { MessageCompression($0) },
             limits: limits, now: now)
         guard let handle = channels.insert(channel) else { return nil }
         channel.handle = handle
+        channel.forwarded = requester.forwarded
         counters.webSockets += 1
         shared.webSockets.add(1, ordering: .acquiringAndReleasing)
         counters.webSocketsOpened &+= 1

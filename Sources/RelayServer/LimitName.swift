@@ -41,6 +41,8 @@ struct LimitName: Sendable {
         LimitName("connectionsPerAddressMax", count) { $0.connectionsPerAddressMax = $1 },
         LimitName("handshakesInFlightMax", count) { $0.handshakesInFlightMax = $1 },
         LimitName("handshakesInFlightPerAddressMax", count) { $0.handshakesInFlightPerAddressMax = $1 },
+        LimitName("proxyHeaderBytesMax", 232...65_551) { $0.proxyHeaderBytesMax = $1 },
+        LimitName("proxyHeaderMillisecondsMax", time) { $0.proxyHeaderMillisecondsMax = UInt64($1) },
         LimitName("handshakeMillisecondsMax", time) { $0.handshakeMillisecondsMax = UInt64($1) },
         LimitName("helloMillisecondsMax", time) { $0.helloMillisecondsMax = UInt64($1) },
         LimitName("idleHTTPMillisecondsMax", time) { $0.idleHTTPMillisecondsMax = UInt64($1) },
@@ -81,11 +83,16 @@ extension ServerConfiguration {
             ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["policy"],
             ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
-            ["echo", "enabled"], ["echo", "messageBytesMax"],
+            ["echo", "enabled"], ["echo", "messageBytesMax"], ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
+            ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
         ] + LimitName.all.map { ["limits", $0.name] }
 
-    private static let listPaths: Set<[String]> = [["listen"], ["origins"], ["tls", "clientAuthorities"], ["tls", "revocationLists"]]
+    private static let listPaths: Set<[String]> = [
+        ["proxies", "listen"], ["proxies", "networks"], ["proxies", "identities"], ["listen"], ["origins"], ["tls", "clientAuthorities"],
+        ["tls", "revocationLists"],
+    ]
     private static let textPaths: Set<[String]> = [
+        ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
         ["node"], ["policy"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
     ]
 

@@ -8,6 +8,9 @@ struct LoopCounters: Sendable {
     var refusedOutOfDescriptors: UInt64 = 0
     var httpRequests: UInt64 = 0
     var webSocketsOpened: UInt64 = 0
+    var proxyHeaders: UInt64 = 0
+    var forwardedCertificates: UInt64 = 0
+    var forwardedIgnored: UInt64 = 0
     var framesIn: UInt64 = 0
     var bytesIn: UInt64 = 0
     var framesWithoutSubscribers: UInt64 = 0
@@ -39,6 +42,8 @@ struct LoopCounters: Sendable {
 
     // By reason: touched when something ends or is refused, never per frame.
     var handshakeFailures: [String: UInt64] = [:]
+    var proxyHeadersRefused: [String: UInt64] = [:]
+    var forwardedRefused: [String: UInt64] = [:]
     var connectionsRefused: [String: UInt64] = [:]
     var connectionsClosed: [String: UInt64] = [:]
     var webSocketsClosed: [String: UInt64] = [:]
@@ -52,6 +57,9 @@ struct LoopCounters: Sendable {
         refusedOutOfDescriptors &+= other.refusedOutOfDescriptors
         httpRequests &+= other.httpRequests
         webSocketsOpened &+= other.webSocketsOpened
+        proxyHeaders &+= other.proxyHeaders
+        forwardedCertificates &+= other.forwardedCertificates
+        forwardedIgnored &+= other.forwardedIgnored
         framesIn &+= other.framesIn
         bytesIn &+= other.bytesIn
         framesWithoutSubscribers &+= other.framesWithoutSubscribers
@@ -78,6 +86,8 @@ struct LoopCounters: Sendable {
         framesPending &+= other.framesPending
         frames.add(other.frames)
         handshakeFailures.merge(other.handshakeFailures, uniquingKeysWith: &+)
+        proxyHeadersRefused.merge(other.proxyHeadersRefused, uniquingKeysWith: &+)
+        forwardedRefused.merge(other.forwardedRefused, uniquingKeysWith: &+)
         connectionsRefused.merge(other.connectionsRefused, uniquingKeysWith: &+)
         connectionsClosed.merge(other.connectionsClosed, uniquingKeysWith: &+)
         webSocketsClosed.merge(other.webSocketsClosed, uniquingKeysWith: &+)

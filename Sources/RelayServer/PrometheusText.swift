@@ -11,6 +11,7 @@ struct PrometheusText {
         for loop in loops { sum.add(loop) }
         writer.process(readiness: readiness, uptimeSeconds: uptimeSeconds)
         writer.connections(sum)
+        writer.proxies(sum)
         writer.media(sum)
         writer.loops(loops)
         return writer.text
@@ -23,6 +24,9 @@ struct PrometheusText {
         byLabel(
             "segue_reload_failed", "gauge", "1 while changed files of a part of the configuration could not be taken over.", "part",
             Dictionary(uniqueKeysWithValues: ReloadPart.allCases.map { ($0.rawValue, stale.contains($0) ? 1 : 0) }))
+        single(
+            "segue_ocsp_responses_stale", "gauge", "OCSP responses past their nextUpdate, or that could not be taken over.",
+            Double(readiness.staleStaples))
         let cpu = CPUUsage.ofProcess()
         single("process_cpu_seconds_total", "counter", "User and system CPU time.", Double(cpu.totalNanoseconds) / 1e9)
         if let memory = try? MemoryUsage.ofProcess(calls: .linux) {
@@ -49,6 +53,19 @@ struct PrometheusText {
         byLabel("segue_websockets_closed_total", "counter", "WebSockets that ended.", "reason", sum.webSocketsClosed)
         single("segue_sessions", "gauge", "Sessions that said hello.", Double(sum.sessions))
         byLabel("segue_request_errors_total", "counter", "Requests that were answered with an error.", "code", sum.requestErrors)
+    }
+
+    private mutating func proxies(_ sum: LoopCounters) {
+        single("segue_proxy_headers_total", "counter", "PROXY protocol headers taken.", Double(sum.proxyHeaders))
+        byLabel(
+            "segue_proxy_headers_refused_total", "counter", "Connections closed for want of a good PROXY header.", "reason", sum.proxyHeadersRefused)
+        single(
+            "segue_forwarded_certificates_total", "counter", "Certificates passed on by trusted proxies and found good.",
+            Double(sum.forwardedCertificates))
+        byLabel("segue_forwarded_certificates_refused_total", "counter", "Those that were not.", "reason", sum.forwardedRefused)
+        single(
+            "segue_forwarded_certificates_ignored_total", "counter", "Requests and headers with certificates from peers that are not to pass any on.",
+            Double(sum.forwardedIgnored))
     }
 
     private mutating func media(_ sum: LoopCounters) {

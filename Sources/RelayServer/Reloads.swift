@@ -1,4 +1,5 @@
 import Glibc
+import Reactor
 import Synchronization
 
 /// The parts of the configuration that are read from files and replaced whole while the relay runs.
@@ -30,15 +31,37 @@ struct Reloads {
     private var parts: [Part] = []
     private let readiness: DrainState
     private let log: Log
+    /// Tells of changes at once; without it they are seen when somebody looks.
+    private let watcher: FileWatcher?
 
     init(readiness: DrainState, log: Log) {
         self.readiness = readiness
         self.log = log
+        watcher = try? FileWatcher()
     }
 
+    /// - Parameter part: made before its files are read for the first time, so that a change meanwhile is seen.
     mutating func add(_ part: Part) {
         parts.append(part)
+        for file in part.files { watcher?.watch(folderOf: file) }
     }
+
+    /// Readable when a file may have changed; −1 where the system does not tell.
+    var descriptor: Int32 { watcher?.descriptor.number ?? -1 }
+
+    /// Waits for the end of a change that has begun: a certificate and its key are two files, and who reads between the two finds a pair that does not fit.
+    func settle() {
+        guard let watcher, watcher.drain() else { return }
+        var descriptor = pollfd(fd: watcher.descriptor.number, events: Int16(POLLIN), revents: 0)
+        var waits = 0
+        while waits < Reloads.settlesMax, unsafe poll(&descriptor, 1, Reloads.settleMilliseconds) > 0 {
+            _ = watcher.drain()
+            waits += 1
+        }
+    }
+
+    private static let settleMilliseconds: Int32 = 20
+    private static let settlesMax = 10
 
     /// Reads anew what has changed since it was last read well; all of it when asked to.
     mutating func run(all: Bool, because cause: String) {
@@ -64,6 +87,8 @@ struct Reloads {
 enum ReloadPart: String, CaseIterable, Sendable {
     /// Own certificates and keys, authorities, revocation lists.
     case tls
+    /// OCSP responses for the own certificates; read with `tls`, which they do not hold back.
+    case ocsp
     case policy
     /// Keys of bearer tokens.
     case tokens

@@ -28,13 +28,15 @@ package final class Server {
     private static let backlog: Int32 = 4_096
 
     private let shared: Shared
-    private let tickets = TicketKeys()
     private var threads: [LoopThread] = []
     private var signals: SignalReceiver
     private var reloads: Reloads
+    private let trust: TrustReload
     private let log: Log
     /// Where the relay listens: the kernel's choice where the configuration said port 0.
     package private(set) var addresses: [SocketAddress] = []
+    /// Where it listens without TLS, for a proxy that ends TLS in front.
+    package private(set) var proxyAddresses: [SocketAddress] = []
 
     /// Binds, makes the TLS context, and starts the loops.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
@@ -46,24 +48,20 @@ package final class Server {
             throw .system(error)
         }
         reloads = Reloads(readiness: shared.readiness, log: log)
+        trust = TrustReload(configuration.tls, shared)
+        addReloads(configuration)
         let context: TLSContext
         do {
-            context = try TLSContext(server: configuration.tls, tickets: tickets)
+            context = try trust.first()
         } catch {
             throw .tls(error)
         }
         try start(configuration, context)
-        addReloads(configuration)
     }
 
-    /// What is read anew when its files change, or on SIGHUP.
+    /// What is read anew when its files change, or on SIGHUP. Parts are made before their files are read for the first time.
     private func addReloads(_ configuration: ServerConfiguration) {
-        let tls = configuration.tls
-        let files = tls.keyPairs.flatMap { [$0.certificateFile, $0.keyFile] } + tls.authorityFiles + tls.revocationListFiles
-        reloads.add(
-            Reloads.Part(.tls, files: files) { [shared, tickets] in
-                shared.broadcast(.reload(try TLSContext(server: tls, tickets: tickets)))
-            })
+        reloads.add(Reloads.Part(.tls, files: trust.files) { [trust] in try trust.load() })
         if let file = configuration.policyFile {
             reloads.add(Reloads.Part(.policy, files: [file]) { [shared] in shared.broadcast(.policy(try PolicyFile.read(file))) })
         } else if configuration.policy == AccessPolicy() {
@@ -74,21 +72,24 @@ package final class Server {
     private func start(_ configuration: ServerConfiguration, _ context: TLSContext) throws(ServerFault) {
         // All loops listen before any accepts: a fault here leaves nothing half started.
         var sockets: [[LoopListener]] = []
+        var bound: [SocketAddress] = []
         for loop in 0..<configuration.loops {
             var listeners: [LoopListener] = []
-            for (place, wanted) in configuration.listen.enumerated() {
-                let address = loop == 0 ? wanted : addresses[place]
+            for (place, wanted) in (configuration.listen + configuration.proxies.listen).enumerated() {
+                let address = loop == 0 ? wanted : bound[place]
                 do throws(SystemFault) {
                     if loop == 0, configuration.loops > 1, wanted.port != 0 { try Server.checkIsFree(wanted) }
                     let descriptor = try Socket.listen(on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
-                    if loop == 0 { addresses.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
-                    listeners.append(LoopListener(try Listener(descriptor, calls: .linux)))
+                    if loop == 0 { bound.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
+                    listeners.append(LoopListener(try Listener(descriptor, calls: .linux), isPlaintext: place >= configuration.listen.count))
                 } catch {
                     throw .listen(wanted, error)
                 }
             }
             sockets.append(listeners)
         }
+        addresses = Array(bound.prefix(configuration.listen.count))
+        proxyAddresses = Array(bound.dropFirst(configuration.listen.count))
         do {
             for index in 0..<configuration.loops {
                 let seed = LoopSeed(index: index, shared: shared, context: context, listeners: sockets[index])
@@ -108,10 +109,12 @@ package final class Server {
 
     /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGHUP reloads.
     package func supervise() {
-        var pollDescriptor = pollfd(fd: signals.descriptor.number, events: Int16(POLLIN), revents: 0)
+        // Changes of files are told at once; the look from time to time is for those that are not.
+        var waits = [signals.descriptor.number, reloads.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var isDraining = false
         while true {
-            _ = unsafe poll(&pollDescriptor, 1, Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            _ = unsafe poll(&waits, 2, Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            reloads.settle()
             while let signal = try? signals.next(calls: .linux) {
                 switch signal {
                 case SIGHUP: reloads.run(all: true, because: "signal")
@@ -123,7 +126,10 @@ package final class Server {
                 }
             }
             if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
-            if !isDraining { reloads.run(all: false, because: "files") }
+            if !isDraining {
+                reloads.run(all: false, because: "files")
+                trust.watchStaples()
+            }
         }
         for thread in threads { thread.join() }
         log.info("stopped")

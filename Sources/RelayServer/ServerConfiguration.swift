@@ -16,6 +16,7 @@ package struct ServerConfiguration: Sendable {
     package var policyFile: String?
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
     package var policy = AccessPolicy()
+    package var proxies = ProxySettings()
     package var limits = Limits()
     package var drainMilliseconds: UInt64 = 10_000
     package var reloadCheckMilliseconds: UInt64 = 1_000
@@ -97,6 +98,7 @@ package struct ServerConfiguration: Sendable {
             policyFile = value
         }
         reader.object("tls") { readTLS(&$0) }
+        reader.object("proxies") { proxies.read(&$0) }
         reader.object("limits") { readLimits(&$0) }
         reader.object("echo") { reader in
             if let value = reader.bool("enabled") { echo = value }
@@ -109,11 +111,12 @@ package struct ServerConfiguration: Sendable {
         reader.objects("certificates") { reader in
             let chain = reader.string("chain")
             let key = reader.string("key")
+            let response = reader.string("ocspResponse")
             guard let chain, let key else {
                 reader.fault("chain", "and 'key' must both be given")
                 return
             }
-            pairs.append(TLSConfiguration.KeyPair(certificateFile: chain, keyFile: key))
+            pairs.append(TLSConfiguration.KeyPair(certificateFile: chain, keyFile: key, ocspResponseFile: response))
         }
         if !pairs.isEmpty { tls.keyPairs = pairs }
         if let value = reader.strings("clientAuthorities") { tls.authorityFiles = value }
@@ -164,6 +167,7 @@ package struct ServerConfiguration: Sendable {
     /// Faults that only show when everything is read.
     private func check() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
+        faults += proxies.check()
         if listen.isEmpty { faults.append(ConfigurationFault(path: "listen", message: "must name at least one address")) }
         if tls.minimumVersion > tls.maximumVersion {
             faults.append(ConfigurationFault(path: "tls.minimumVersion", message: "is above tls.maximumVersion"))

@@ -87,6 +87,14 @@ final class DrainState: Sendable {
         if isStale { staleParts.bitwiseOr(bit, ordering: .releasing) } else { staleParts.bitwiseAnd(~bit, ordering: .releasing) }
     }
 
+    private let staples = Atomic<Int>(0)
+    /// OCSP responses that are past their nextUpdate, or could not be taken over.
+    var staleStaples: Int { staples.load(ordering: .acquiring) }
+
+    func setStaleStaples(_ count: Int) {
+        staples.store(count, ordering: .releasing)
+    }
+
     func beginDraining() {
         draining.store(true, ordering: .releasing)
     }
@@ -129,6 +137,22 @@ final class Admission: Sendable {
             state.total.connections += 1
             state.total.handshakes += 1
             state.byAddress[address] = Counts(connections: own.connections + 1, handshakes: own.handshakes + 1)
+            return nil
+        }
+    }
+
+    /// Counts a connection, whose handshake is under way, for the client that a proxy's header names instead of for the proxy; or says which bound
+    /// forbids it, and then it is counted as it was.
+    func move(from proxy: AddressKey, to client: AddressKey) -> Refusal? {
+        state.withLock { state in
+            guard proxy != client else { return nil }
+            let own = state.byAddress[client] ?? Counts()
+            if own.connections >= limits.connectionsPerAddressMax { return .connectionsPerAddressMax }
+            if own.handshakes >= limits.handshakesInFlightPerAddressMax { return .handshakesInFlightPerAddressMax }
+            state.byAddress[proxy]?.connections -= 1
+            state.byAddress[proxy]?.handshakes -= 1
+            if state.byAddress[proxy]?.connections == 0 { state.byAddress[proxy] = nil }
+            state.byAddress[client] = Counts(connections: own.connections + 1, handshakes: own.handshakes + 1)
             return nil
         }
     }

@@ -13,7 +13,8 @@ final class Credentials {
 
     private(set) var pairs: [Pair] = []
     private(set) var authorities: [LibraryObject] = []
-    private(set) var revocationLists: [LibraryObject] = []
+    /// With the file that each is from.
+    private(set) var revocationLists: [(list: LibraryObject, path: String)] = []
     /// SHA-256 over the policy, the authorities, the revocation lists and the own certificates, in the configuration's order.
     let trustVersion: SHA256Digest
 
@@ -34,8 +35,12 @@ final class Credentials {
         var files = files
         for file in files.prefix(configuration.authorityFiles.count) { authorities += try file.certificates() }
         files = files.dropFirst(configuration.authorityFiles.count)
-        for file in files.prefix(configuration.revocationListFiles.count) { revocationLists += try file.revocationLists() }
+        let listFiles = files.prefix(configuration.revocationListFiles.count)
+        for file in listFiles {
+            for list in try file.revocationLists() { revocationLists.append((list, path: file.path)) }
+        }
         files = files.dropFirst(configuration.revocationListFiles.count)
+        try checkDeltas()
         for (source, file) in zip(configuration.keyPairs, files) { try loadPair(source, file) }
     }
 
@@ -59,6 +64,18 @@ final class Credentials {
         }
     }
 
+    /// The library passes over a delta whose complete list does not point to deltas, and a revocation would go unnoticed.
+    private func checkDeltas() throws(TLSSetupError) {
+        for (delta, path) in revocationLists where unsafe X509_CRL_get_ext_by_NID(delta.pointer, NID_delta_crl, -1) >= 0 {
+            let hasBase = revocationLists.contains { base, _ in
+                unsafe X509_CRL_get_ext_by_NID(base.pointer, NID_delta_crl, -1) < 0
+                    && X509_CRL_get_ext_by_NID(base.pointer, NID_freshest_crl, -1) >= 0
+                    && X509_NAME_cmp(X509_CRL_get_issuer(base.pointer), X509_CRL_get_issuer(delta.pointer)) == 0
+            }
+            guard hasBase else { throw .deltaWithoutBase(path: path) }
+        }
+    }
+
     private static func kind(of key: OpaquePointer) -> String {
         guard let name = unsafe EVP_PKEY_get0_type_name(key) else { return "unknown" }
         return unsafe String(cString: name)
@@ -70,7 +87,7 @@ final class Credentials {
             unsafe EVP_PKEY_free(pair.key)
         }
         for authority in authorities { unsafe X509_free(authority.pointer) }
-        for list in revocationLists { unsafe X509_CRL_free(list.pointer) }
+        for (list, _) in revocationLists { unsafe X509_CRL_free(list.pointer) }
     }
 }
 

@@ -5,7 +5,10 @@
 package struct PeerIdentity: Hashable, Sendable {
     /// What proved the identity.
     package enum Proof: Hashable, Sendable {
+        /// A handshake: the peer has the certificate's key.
         case certificate
+        /// A trusted proxy that shook hands with the peer: see ``ForwardedPeer``.
+        case forwarded
     }
 
     /// Which field ``name`` was taken from.
@@ -33,6 +36,13 @@ package struct PeerIdentity: Hashable, Sendable {
     package let serialNumber: String
     /// RFC 4514 text, with what is not printable escaped.
     package let issuer: String
+
+    /// The same identity, proven otherwise.
+    func proven(by proof: Proof) -> PeerIdentity {
+        PeerIdentity(
+            name: name, nameKind: nameKind, proof: proof, uris: uris, dnsNames: dnsNames, emails: emails, keyFingerprint: keyFingerprint,
+            notBefore: notBefore, notAfter: notAfter, serialNumber: serialNumber, issuer: issuer)
+    }
 
     static let namesMax = 64
     static let nameBytesMax = 1_024

@@ -50,7 +50,7 @@ extension SecureConnection {
         while true {
             let progress: HandshakeProgress
             do throws(TLSFault) {
-                progress = try unsafe machine.handshake(&scratch.window)
+                progress = try kept.isEmpty ? unsafe machine.handshake(&scratch.window) : handshakeFromKept(machine)
             } catch {
                 // The fault is what matters; whether its alert still gets out is up to the network.
                 try? transmit()
@@ -67,6 +67,26 @@ extension SecureConnection {
             case .end: throw .tls(.truncated)
             }
         }
+    }
+
+    /// What comes before TLS on this connection, as it is: a proxy's header. Whatever of it is TLS already must be given back by ``giveBack(_:)``.
+    package func receivePrelude() throws(TransportFault) -> Received {
+        try unsafe receivePlain()
+    }
+
+    /// Bytes that ``receivePrelude()`` gave and that are the peer's TLS.
+    package func giveBack(_ bytes: UnsafeRawBufferPointer) {
+        unsafe kept.append(bytes)
+    }
+
+    private func handshakeFromKept(_ machine: TLSMachine) throws(TLSFault) -> HandshakeProgress {
+        var input = unsafe kept.readable
+        let before = input.count
+        defer {
+            kept.consume(before - input.count)
+            kept.releaseIfEmpty()
+        }
+        return try unsafe machine.handshake(&input)
     }
 
     /// The next plaintext. Call it until it answers other than `bytes`; a caller that stops earlier (to be fair to other connections, or because it cannot take

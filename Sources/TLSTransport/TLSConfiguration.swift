@@ -36,11 +36,16 @@ package struct TLSConfiguration: Sendable, Equatable {
     package struct KeyPair: Sendable, Equatable {
         package var certificateFile: String
         package var keyFile: String
+        /// DER: what an OCSP responder says of the certificate, stapled for clients that ask (RFC 6066 §8). Server only.
+        package var ocspResponseFile: String?
 
-        package init(certificateFile: String, keyFile: String) {
+        package init(certificateFile: String, keyFile: String, ocspResponseFile: String? = nil) {
             self.certificateFile = certificateFile
             self.keyFile = keyFile
+            self.ocspResponseFile = ocspResponseFile
         }
+
+        package var files: [String] { [certificateFile, keyFile] + (ocspResponseFile.map { [$0] } ?? []) }
     }
 
     /// At most one pair for each kind of key: RSA and ECDSA may stand side by side, and the peer's offer chooses.
@@ -71,6 +76,10 @@ package enum TLSSetupError: Error, Equatable, Sendable {
     case keyMismatch(certificate: String, key: String)
     /// A second pair for the same kind of key (`"RSA"`, `"EC"`, …).
     case duplicateKeyKind(kind: String, path: String)
+    /// The OCSP response cannot be stapled: it is not about the certificate, not good, not signed by whom it must be, or out of date.
+    case unusableOCSPResponse(path: String, detail: String)
+    /// A delta list (RFC 5280 §5.2.4) without its issuer's complete list, or one that names no freshest list (§5.2.6): it would silently not be used.
+    case deltaWithoutBase(path: String)
     /// A server needs at least one key pair.
     case noKeyPair
     /// Peers' certificates are to be verified, but no authority is configured.
@@ -90,6 +99,9 @@ extension TLSSetupError: CustomStringConvertible {
         case .malformed(let kind, let path, let detail): "\(path): bad \(kind): \(detail)"
         case .keyMismatch(let certificate, let key): "the private key in \(key) is not that of the certificate in \(certificate)"
         case .duplicateKeyKind(let kind, let path): "\(path): a second \(kind) certificate; at most one pair for each kind of key"
+        case .unusableOCSPResponse(let path, let detail): "\(path): unusable OCSP response: \(detail)"
+        case .deltaWithoutBase(let path):
+            "\(path) holds a delta revocation list, but no complete list of its issuer with the freshestCRL extension is configured"
         case .noKeyPair: "a server needs a certificate and its private key"
         case .noAuthorities: "peers' certificates are to be verified, but no authority (CA file) is configured"
         case .invalidApplicationProtocol(let name): "ALPN name \"\(name)\" must be 1 to 255 bytes"

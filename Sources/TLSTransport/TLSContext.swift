@@ -18,6 +18,10 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     let handle: OpaquePointer
     let tickets: TicketKeys?
     let clock: WallClock
+    /// What is stapled with each own certificate that has a response; the library's context keeps the certificates alive.
+    private var staples: [(certificate: LibraryObject, path: String, response: StapledResponse)] = []
+    /// Responses that could not be taken over; the previous context's, if it had one for the same certificate, is stapled on.
+    package private(set) var stapleFaults: [TLSSetupError] = []
     /// The ALPN list in wire form (RFC 7301 §3.1), at an address that the selection callback may hand out.
     let applicationProtocols: UnsafeMutableBufferPointer<UInt8>
 
@@ -26,10 +30,14 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     /// - Parameters:
     ///   - tickets: the process's ticket keys, shared by all contexts; `nil`: sessions are never resumed.
     ///   - clock: what certificates' and tickets' ages are measured by.
-    package convenience init(server configuration: TLSConfiguration, tickets: TicketKeys?, clock: WallClock = .system) throws(TLSSetupError) {
+    ///   - previous: the context that this one replaces. With it an OCSP response that cannot be used is no error (see ``stapleFaults``): it must not keep
+    ///     a new revocation list from coming into force.
+    package convenience init(
+        server configuration: TLSConfiguration, tickets: TicketKeys?, clock: WallClock = .system, replacing previous: TLSContext? = nil
+    ) throws(TLSSetupError) {
         guard !configuration.keyPairs.isEmpty else { throw .noKeyPair }
         guard configuration.clientCertificate == .none || !configuration.authorityFiles.isEmpty else { throw .noAuthorities }
-        try self.init(role: .server, configuration, tickets: tickets, clock: clock)
+        try self.init(role: .server, configuration, tickets: tickets, clock: clock, replacing: previous)
     }
 
     /// A context that makes connections; the server's certificate is always verified.
@@ -38,7 +46,9 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
         try self.init(role: .client, configuration, tickets: nil, clock: clock)
     }
 
-    private init(role: Role, _ configuration: TLSConfiguration, tickets: TicketKeys?, clock: WallClock) throws(TLSSetupError) {
+    private init(
+        role: Role, _ configuration: TLSConfiguration, tickets: TicketKeys?, clock: WallClock, replacing previous: TLSContext? = nil
+    ) throws(TLSSetupError) {
         guard configuration.minimumVersion <= configuration.maximumVersion else {
             throw .invalidVersionRange(minimum: configuration.minimumVersion, maximum: configuration.maximumVersion)
         }
@@ -60,6 +70,7 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
         // Every field has its value: a throw from here on runs `deinit`.
         try applyProtocolSettings()
         try applyCredentials(credentials)
+        try loadStaples(credentials, replacing: previous)
         try installCallbacks()
     }
 
@@ -155,17 +166,45 @@ extension TLSContext {
             try require("trust store") { unsafe X509_STORE_add_cert(store, authority.pointer) == 1 }
             if role == .server { try require("authority names") { unsafe SSL_CTX_add_client_CA(handle, authority.pointer) == 1 } }
         }
-        for list in credentials.revocationLists {
+        for (list, _) in credentials.revocationLists {
             try require("revocation lists") { unsafe X509_STORE_add_crl(store, list.pointer) == 1 }
         }
         if !credentials.revocationLists.isEmpty {
-            unsafe X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))
+            // Without extended support the library takes a delta (RFC 5280 §5.2.4) for a complete list.
+            let deltas = X509_V_FLAG_USE_DELTAS | X509_V_FLAG_EXTENDED_CRL_SUPPORT
+            unsafe X509_STORE_set_flags(store, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL | deltas))
             switch configuration.revocation {
             case .whereListed: unsafe X509_STORE_set_verify_cb(store, toleratingAnyMissingList)
             case .leaf: unsafe X509_STORE_set_verify_cb(store, toleratingMissingListAboveLeaf)
             case .chain: break
             }
         }
+    }
+
+    private func loadStaples(_ credentials: Credentials, replacing previous: TLSContext?) throws(TLSSetupError) {
+        for pair in credentials.pairs {
+            guard let path = pair.source.ocspResponseFile else { continue }
+            do throws(TLSSetupError) {
+                let response = try StapledResponse(
+                    CredentialFile(path: path), leaf: pair.chain[0], issuers: pair.chain.dropFirst() + credentials.authorities, at: clock.seconds())
+                staples.append((pair.chain[0], path, response))
+            } catch {
+                guard let previous else { throw error }
+                stapleFaults.append(error)
+                if let response = unsafe previous.staple(for: pair.chain[0].pointer) { staples.append((pair.chain[0], path, response)) }
+            }
+        }
+    }
+
+    /// The response for one of the own certificates, out of date or not.
+    func staple(for certificate: OpaquePointer) -> StapledResponse? {
+        staples.first { unsafe X509_cmp($0.certificate.pointer, certificate) == 0 }?.response
+    }
+
+    /// The files of the responses that have gone out of date by now, and are not stapled any more.
+    package var staleStaples: [String] {
+        let now = clock.seconds()
+        return staples.filter { $0.response.nextUpdate <= now }.map(\.path)
     }
 
     private func installCallbacks() throws(TLSSetupError) {
@@ -182,6 +221,7 @@ extension TLSContext {
         unsafe SSL_CTX_set_cert_verify_callback(handle, verifyPeerCertificate, me)
         guard role == .server else { return }
         unsafe segue_ssl_ctx_set_servername_callback(handle, acceptServerName)
+        if !staples.isEmpty { unsafe segue_ssl_ctx_set_status_callback(handle, stapleResponse, me) }
         if unsafe !applicationProtocols.isEmpty { unsafe SSL_CTX_set_alpn_select_cb(handle, selectApplicationProtocol, me) }
         if tickets != nil {
             try require("ticket keys") { unsafe SSL_CTX_set_tlsext_ticket_key_evp_cb(handle, keyTicket) == 1 }

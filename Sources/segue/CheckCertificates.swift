@@ -11,7 +11,7 @@ enum CheckCertificates {
     static let revocationListMargin = Duration.days(1)
 
     static func check(_ configuration: TLSConfiguration, now: UnixTime, _ report: inout CheckReport) {
-        for pair in configuration.keyPairs { check(pair, now: now, &report) }
+        for pair in configuration.keyPairs { check(pair, configuration.authorityFiles, now: now, &report) }
         for path in configuration.authorityFiles {
             var alone = TLSConfiguration()
             alone.authorityFiles = [path]
@@ -21,8 +21,19 @@ enum CheckCertificates {
         for path in configuration.revocationListFiles {
             var alone = TLSConfiguration()
             alone.authorityFiles = configuration.authorityFiles
-            alone.revocationListFiles = [path]
-            guard usable(path, &report, { () throws(TLSSetupError) in _ = try TLSContext(client: alone) }) else { continue }
+            guard
+                usable(
+                    path, &report,
+                    { () throws(TLSSetupError) in
+                        do throws(TLSSetupError) {
+                            alone.revocationListFiles = [path]
+                            _ = try TLSContext(client: alone)
+                        } catch .deltaWithoutBase {
+                            alone.revocationListFiles = configuration.revocationListFiles
+                            _ = try TLSContext(client: alone)
+                        }
+                    })
+            else { continue }
             for end in PEMFile.revocationListEnds(path) { freshness(end, path, now: now, &report) }
         }
         if configuration.revocationListFiles.isEmpty, !configuration.authorityFiles.isEmpty {
@@ -30,10 +41,12 @@ enum CheckCertificates {
         }
     }
 
-    private static func check(_ pair: TLSConfiguration.KeyPair, now: UnixTime, _ report: inout CheckReport) {
+    private static func check(_ pair: TLSConfiguration.KeyPair, _ authorityFiles: [String], now: UnixTime, _ report: inout CheckReport) {
         var alone = TLSConfiguration()
         alone.keyPairs = [pair]
         alone.clientCertificate = .none
+        // An OCSP response may be signed by an authority that is not in the chain.
+        if pair.ocspResponseFile != nil { alone.authorityFiles = authorityFiles }
         guard usable(pair.certificateFile, &report, { () throws(TLSSetupError) in _ = try TLSContext(server: alone, tickets: nil) }) else { return }
         var status = stat()
         if unsafe stat(pair.keyFile, &status) == 0, status.st_mode & 0o077 != 0 {
@@ -67,7 +80,9 @@ enum CheckCertificates {
     /// The file that has to be mended, which may be another than the one looked at: a certificate's key, a revocation list's authority.
     private static func fileAtFault(_ error: TLSSetupError) -> String? {
         switch error {
-        case .unreadableFile(let path, _), .nothingFound(_, let path), .malformed(_, let path, _), .duplicateKeyKind(_, let path): path
+        case .unreadableFile(let path, _), .nothingFound(_, let path), .malformed(_, let path, _), .duplicateKeyKind(_, let path),
+            .unusableOCSPResponse(let path, _), .deltaWithoutBase(let path):
+            path
         case .keyMismatch(_, let key): key
         case .noKeyPair, .noAuthorities, .invalidApplicationProtocol, .invalidVersionRange, .library: nil
         }

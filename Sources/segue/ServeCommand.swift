@@ -52,6 +52,7 @@ enum ServeCommand {
             try DevelopmentRenewal.start(state, log: log)
             Console.text(DevelopmentBanner(state: state, addresses: server.addresses, program: DevelopmentBanner.program).text)
         }
+        for address in server.proxyAddresses { Console.out("proxy http://\(address)") }
         for address in server.addresses { Console.out("ready https://\(address)") }
         server.supervise()
         return .ok
