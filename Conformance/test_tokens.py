@@ -139,7 +139,7 @@ class Session:
         self.socket = RawWebSocket(setting.relay.port, setting.context(identity), "/v1/session", "segue.v1", headers=fields)
         self.number = 0
 
-    def request(self, kind: str, **members) -> dict:
+    def request(self, kind: str, /, **members) -> dict:
         self.number += 1
         self.socket.send(frame(TEXT, json.dumps({"type": kind, "id": self.number, **members}).encode()))
         while True:
@@ -334,7 +334,6 @@ HOSTILE = (
 @pytest.mark.parametrize("what", HOSTILE)
 def test_hostile_token_is_refused_and_counted(setting: Setting, what: str) -> None:
     token, reason = hostile(setting.provider)[what]
-    setting.provider.made = [made for made in setting.provider.made if made.count(".") == 2]
     before = setting.metric("segue_tokens_refused_total").get(reason, 0)
     status, fields, body = upgrade(setting, ("Authorization", f"Bearer {token}"))
     assert status == 401
@@ -347,7 +346,8 @@ def test_hostile_token_is_refused_and_counted(setting: Setting, what: str) -> No
         assert "mallory" not in refusal["message"]
         # The session is none the worse for it.
         assert session.hello(setting.provider.token("after"))["type"] == "welcome"
-    assert setting.metric("segue_tokens_refused_total")[reason] == before + 2
+    # Another loop's counters are a quarter of a second old at most.
+    wait_until(lambda: setting.metric("segue_tokens_refused_total").get(reason) == before + 2)
 
 
 def test_list_of_hostile_tokens_is_whole(setting: Setting) -> None:
