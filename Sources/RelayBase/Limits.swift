@@ -42,6 +42,8 @@ package struct Limits: Sendable, Equatable {
     package var roomsMax = 10_000
     package var participantsPerRoomMax = 2_000
     package var publishersPerRoomMax = 200
+    /// Who may wait in one room's lobby at once.
+    package var lobbyMax = 100
     package var streamsPerParticipantMax = 16
     package var roomNameBytesMax = 128
     package var controlQueueBytesMax = 1 << 20

@@ -11,25 +11,20 @@ package struct MemberAddress: Hashable, Sendable {
     }
 }
 
-/// Why a room refused. The signalling layer gives each its stable code and sentence.
-package enum RoomFault: Error, Hashable, Sendable {
-    case tooManyRooms
-    case roomFull(participantsMax: Int)
-    case tooManyPublishers(publishersMax: Int)
-    case tooManyStreams(streamsMax: Int)
-    case roomStreamsFull(streamsMax: Int)
-    case notAMember
-    case unknownStream
-}
-
-/// The control state of the rooms that one loop is home to: who is in, what they publish.
+/// The control state of the rooms that one loop is home to: who is in, who waits, what they may do and what they publish.
 ///
-/// Pure, and generic over what it only carries: a member's profile and a stream's description belong to the signalling.
+/// Pure, and generic over what it only carries: a member's profile and a stream's description belong to the signalling. Who is in and who waits are two lists
+/// of which nobody is on both. A room lives as long as somebody is on one of them.
 package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
     package struct Member: Sendable {
         package let id: ParticipantID
         package let address: MemberAddress
         package let profile: Profile
+        package internal(set) var role: Role
+        /// What the participant may publish at most: no role lifts it.
+        package internal(set) var publishable: PublishKinds
+        /// What a host has muted.
+        package internal(set) var muted: PublishKinds = []
         package internal(set) var streams: [UInt32] = []
     }
 
@@ -46,8 +41,12 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         package let name: RoomName
         /// In the order in which they came.
         package internal(set) var members: [Member] = []
+        /// The lobby, in the order in which they came.
+        package internal(set) var waiting: [Member] = []
         package internal(set) var streams: [Stream] = []
-        fileprivate var nextStream: UInt32 = 1
+        /// Nobody but hosts comes in.
+        package internal(set) var isLocked = false
+        var nextStream: UInt32 = 1
 
         /// The loops that have members, each once.
         package var loops: [Int] {
@@ -55,11 +54,27 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
             for member in members where !loops.contains(member.address.loop) { loops.append(member.address.loop) }
             return loops
         }
+
+        package var hosts: [Member] { members.filter(\.role.mayModerate) }
     }
 
-    package private(set) var rooms: [RoomNumber: Room] = [:]
+    /// What became of somebody who asked to join.
+    package enum Entry: Sendable {
+        case joined(Room, Member)
+        case waiting(Room, Member)
+    }
+
+    /// Somebody went out, of the room or of its lobby. `room` is as it is without them.
+    package struct Departure: Sendable {
+        package let room: Room
+        package let member: Member
+        package let streams: [Stream]
+        package let wasWaiting: Bool
+    }
+
+    package internal(set) var rooms: [RoomNumber: Room] = [:]
     private var numbers: [RoomName: RoomNumber] = [:]
-    private let limits: Limits
+    let limits: Limits
     /// Numbers and participants of different home loops never meet: each loop counts in steps of the number of loops.
     private let step: UInt32
     private var nextRoom: UInt32
@@ -72,61 +87,92 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         nextParticipant = UInt32(loop) &+ UInt32(loops)
     }
 
-    /// Lets a member in; the room comes into being with its first.
+    package func room(named name: RoomName) -> Room? {
+        numbers[name].flatMap { rooms[$0] }
+    }
+
+    // MARK: Coming and going
+
+    /// Lets somebody in, or into the lobby where the room has one; the room comes into being with its first. Hosts pass lobby and lock.
     ///
     /// - Parameter profile: made with the member's number.
     package mutating func join(
-        _ name: RoomName, at address: MemberAddress, profile: (ParticipantID) -> Profile
-    ) throws(RoomFault) -> (room: Room, member: Member) {
-        let number: RoomNumber
-        if let known = numbers[name] {
-            number = known
+        _ name: RoomName, at address: MemberAddress, admission: RoomAdmission, profile: (ParticipantID) -> Profile
+    ) throws(RoomFault) -> Entry {
+        let known = room(named: name)
+        let isHost = admission.role.mayModerate
+        let waits = admission.settings.hasLobby && !isHost
+        if known?.isLocked == true, !isHost { throw .locked }
+        if waits {
+            guard known?.waiting.count ?? 0 < limits.lobbyMax else { throw .lobbyFull }
+        } else {
+            try checkPlace(in: known, admission.settings)
+        }
+        var room: Room
+        if let known {
+            room = known
         } else {
             guard rooms.count < limits.roomsMax else { throw .tooManyRooms }
-            number = RoomNumber(nextRoom)
+            room = Room(number: RoomNumber(nextRoom), name: name)
             nextRoom &+= step
-            numbers[name] = number
-            rooms[number] = Room(number: number, name: name)
-        }
-        guard let count = rooms[number]?.members.count, count < limits.participantsPerRoomMax else {
-            throw .roomFull(participantsMax: limits.participantsPerRoomMax)
+            numbers[name] = room.number
         }
         let id = ParticipantID(nextParticipant)
-        let member = Member(id: id, address: address, profile: profile(id))
         nextParticipant &+= step
-        rooms[number]?.members.append(member)
-        guard let room = rooms[number] else { throw .notAMember }
-        return (room, member)
+        let member = Member(id: id, address: address, profile: profile(id), role: admission.role, publishable: admission.publish)
+        if waits { room.waiting.append(member) } else { room.members.append(member) }
+        rooms[room.number] = room
+        return waits ? .waiting(room, member) : .joined(room, member)
     }
 
-    /// Takes a member out with its streams; the room goes with its last. Answers `nil` when it was not in.
-    package mutating func leave(_ number: RoomNumber, _ participant: ParticipantID) -> (room: Room, member: Member, streams: [Stream])? {
-        guard var room = rooms[number], let index = room.members.firstIndex(where: { $0.id == participant }) else { return nil }
-        let member = room.members.remove(at: index)
+    /// The relay's limit or the room's own, whichever is smaller.
+    func checkPlace(in room: Room?, _ settings: RoomSettings) throws(RoomFault) {
+        let most = min(limits.participantsPerRoomMax, settings.participantsMax ?? .max)
+        guard room?.members.count ?? 0 < most else { throw .roomFull(participantsMax: most) }
+    }
+
+    /// Takes somebody out, of the room with their streams or of the lobby. Answers `nil` when they were in neither.
+    package mutating func leave(_ number: RoomNumber, _ participant: ParticipantID) -> Departure? {
+        guard var room = rooms[number] else { return nil }
+        if let place = room.waiting.firstIndex(where: { $0.id == participant }) {
+            let member = room.waiting.remove(at: place)
+            keep(room)
+            return Departure(room: room, member: member, streams: [], wasWaiting: true)
+        }
+        guard let place = room.members.firstIndex(where: { $0.id == participant }) else { return nil }
+        let member = room.members.remove(at: place)
         let streams = room.streams.filter { $0.publisher == participant }
         room.streams.removeAll { $0.publisher == participant }
-        if room.members.isEmpty {
-            rooms[number] = nil
-            numbers[room.name] = nil
-        } else {
-            rooms[number] = room
-        }
-        return (room, member, streams)
+        keep(room)
+        return Departure(room: room, member: member, streams: streams, wasWaiting: false)
     }
 
+    /// Stores a room, unless nobody is in it and nobody waits: then it goes.
+    mutating func keep(_ room: Room) {
+        if room.members.isEmpty, room.waiting.isEmpty { forget(room) } else { rooms[room.number] = room }
+    }
+
+    mutating func forget(_ room: Room) {
+        rooms[room.number] = nil
+        numbers[room.name] = nil
+    }
+
+    // MARK: Streams
+
     /// Opens a stream for a member.
-    package mutating func publish(_ number: RoomNumber, _ participant: ParticipantID, lane: Lane, description: Description)
-        throws(RoomFault) -> (room: Room, stream: Stream)
-    {
+    package mutating func publish(
+        _ number: RoomNumber, _ participant: ParticipantID, lane: Lane, settings: RoomSettings, description: Description
+    ) throws(RoomFault) -> (room: Room, stream: Stream) {
         guard var room = rooms[number], let index = room.members.firstIndex(where: { $0.id == participant }) else { throw .notAMember }
+        guard room.members[index].role.mayPublish else { throw .role }
+        guard room.members[index].publishable.contains(PublishKinds(lane)) else { throw .kindNotAllowed }
         guard room.members[index].streams.count < limits.streamsPerParticipantMax else {
             throw .tooManyStreams(streamsMax: limits.streamsPerParticipantMax)
         }
         guard room.streams.count < RoomFanout.streamsMax else { throw .roomStreamsFull(streamsMax: RoomFanout.streamsMax) }
         if room.members[index].streams.isEmpty {
-            guard room.members.count(where: { !$0.streams.isEmpty }) < limits.publishersPerRoomMax else {
-                throw .tooManyPublishers(publishersMax: limits.publishersPerRoomMax)
-            }
+            let most = min(limits.publishersPerRoomMax, settings.publishersMax ?? .max)
+            guard room.members.count(where: { !$0.streams.isEmpty }) < most else { throw .tooManyPublishers(publishersMax: most) }
         }
         let stream = Stream(
             id: room.nextStream, publisher: participant, address: room.members[index].address, lane: lane, description: description)

@@ -103,6 +103,12 @@ package struct RoomFanout: ~Copyable {
         streams[slot.index].configuration.removeAll()
     }
 
+    /// Drops the cached group of pictures: nobody who comes now is to see them.
+    package mutating func forgetPictures(_ slot: StreamSlot) {
+        guard streams.isLive(slot.index) else { return }
+        streams[slot.index].forgetGroup(budget)
+    }
+
     /// Ends a stream: what is queued of it is still delivered; its slot is free once the log has let go of it.
     package mutating func endStream(_ slot: StreamSlot) {
         guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return }
@@ -209,8 +215,11 @@ package struct RoomFanout: ~Copyable {
     }
 
     /// Asks for a key frame of a stream on behalf of another loop's subscribers.
-    package mutating func wantKeyFrame(_ slot: StreamSlot) {
+    ///
+    /// - Parameter atOnce: however shortly ago the last was asked for.
+    package mutating func wantKeyFrame(_ slot: StreamSlot, atOnce: Bool = false) {
         guard streams.isLive(slot.index) else { return }
+        if atOnce { streams[slot.index].lastKeyFrameRequest = nil }
         setKeyFrameWanted(slot, true)
     }
 

@@ -18,7 +18,8 @@ final class Channel {
         case awaitingHello
         case ready
         /// A join is on its way to the room's home.
-        case joining
+        case joining(Joining)
+        case waiting(LobbyPlace, RoomAdmission)
         case inRoom(Membership)
     }
 
@@ -83,32 +84,20 @@ final class Channel {
     var membership: Membership? {
         if case .inRoom(let membership) = state { membership } else { nil }
     }
-}
 
-/// A session's place in a room.
-final class Membership {
-    let room: LocalRoom
-    let home: Int
-    let participant: ParticipantID
-    let subscriber: Handle
-    /// Streams of one's own, ended ones included as long as frames of theirs may be under way.
-    var published: [PublishedStream] = []
-    var subscribesToAll = false
-
-    init(room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle) {
-        self.room = room
-        self.home = home
-        self.participant = participant
-        self.subscriber = subscriber
+    var isInRoomOrLobby: Bool {
+        switch state {
+        case .inRoom, .waiting: true
+        case .awaitingHello, .ready, .joining: false
+        }
     }
 }
 
-struct PublishedStream {
-    let id: UInt32
-    let slot: StreamSlot
-    let lane: Lane
-    var isConfigured = false
-    var hasEnded = false
+/// How a join that is under way was decided, and under which policy.
+struct Joining {
+    let name: RoomName
+    let admission: RoomAdmission
+    let policyGeneration: Int
 }
 
 /// Requests a session may make: refilled evenly, a second's worth at most.
@@ -140,6 +129,7 @@ struct RequestBudget {
 /// One loop's share of a room: its data plane, and which of the loop's channels are in.
 final class LocalRoom {
     let number: RoomNumber
+    let name: RoomName
     var handle = Handle(index: 0, generation: 0)
     var fanout: RoomFanout
     var members: [(participant: ParticipantID, channel: Handle)] = []
@@ -147,8 +137,9 @@ final class LocalRoom {
     var routes: [StreamRoute] = []
     var isDirty = false
 
-    init(number: RoomNumber, limits: Limits, budget: ByteBudget) {
+    init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
         self.number = number
+        self.name = name
         fanout = RoomFanout(limits: limits, budget: budget)
     }
 }

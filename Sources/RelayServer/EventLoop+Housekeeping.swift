@@ -29,6 +29,7 @@ extension EventLoop {
         var counters = counters
         counters.rooms = home.rooms.count
         counters.streams = home.rooms.values.reduce(0) { $0 + $1.streams.count }
+        counters.waiting = home.rooms.values.reduce(0) { $0 + $1.waiting.count }
         for handle in rooms.handles {
             guard let room = rooms[handle] else { continue }
             let (account, pending) = room.fanout.totalAccount()

@@ -86,13 +86,14 @@ extension EventLoop {
             }
             membership.published[place].isConfigured = true
         }
+        if membership.isRestricted, unsafe !passesRestrictions(channel, membership, place, bytes, FrameTraits(frame.header)) { return }
         counters.framesIn &+= 1
         counters.bytesIn &+= UInt64(bytes.count)
         unsafe forward(membership.room, stream.slot, bytes, FrameTraits(frame.header))
     }
 
     /// Local subscribers read the frame from the room's log; every other loop with subscribers gets one copy.
-    private func forward(_ room: LocalRoom, _ slot: StreamSlot, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits) {
+    func forward(_ room: LocalRoom, _ slot: StreamSlot, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits) {
         switch unsafe room.fanout.append(bytes, slot: slot, traits: traits, now: now) {
         case .queued: markDirty(room)
         case .nobody: if room.routes[slot.index].remote.isEmpty { counters.framesWithoutSubscribers &+= 1 }
@@ -227,8 +228,12 @@ extension EventLoop {
         while let slot = room.fanout.nextKeyFrameRequest(now: now) {
             let entry = room.routes[slot.index].entry
             if entry.address.loop == index {
+                // Of a muted publisher nobody would get the key frame.
+                guard let channel = channels[Handle(packed: entry.address.token)], channel.membership?.muted.contains(.video) != true else {
+                    continue
+                }
                 counters.keyFrameRequests &+= 1
-                if let channel = channels[Handle(packed: entry.address.token)] { send(channel, .keyFrameRequested(stream: entry.info.stream)) }
+                send(channel, .keyFrameRequested(stream: entry.info.stream))
             } else {
                 post(.keyFrameWanted(room.number, stream: entry.info.stream), to: entry.address.loop)
             }

@@ -54,7 +54,7 @@ extension EventLoop {
             send(channel, .ok(id: id, answer))
         case .join(let join): try self.join(channel, id, join)
         case .leave:
-            guard channel.membership != nil else { throw Refusal(RoomFault.notAMember) }
+            guard channel.isInRoomOrLobby else { throw Refusal(RoomFault.notAMember) }
             leaveRoom(channel, reason: .left)
             send(channel, .ok(id: id, .init()))
         case .publish(let publish): try self.publish(channel, id, publish)
@@ -122,29 +122,72 @@ extension EventLoop {
         case .ready: break
         case .joining: throw .pending
         case .awaitingHello: throw .helloFirst
-        case .inRoom: throw .alreadyInRoom
+        case .inRoom, .waiting: throw .alreadyInRoom
         }
         guard let name = RoomName(join.room, bytesMax: limits.roomNameBytesMax) else {
             throw .badRoomName(bytesMax: limits.roomNameBytesMax)
         }
         if let displayName = join.displayName, displayName.utf8.count > EventLoop.displayNameBytesMax { throw .badValue("displayName") }
         guard !shared.readiness.isDraining else { throw .draining }
-        channel.state = .joining
-        let profile = MemberProfile(identity: channel.identity, displayName: join.displayName)
-        post(.join(JoinRequest(name: name, profile: profile, address: address(of: channel), requestID: id)), to: shared.home(of: name))
+        do throws(Refusal) {
+            if name.isPair {
+                try joinPair(channel, id, join, name)
+            } else {
+                let admission = try admission(channel, to: name, asking: join.role)
+                post(.join(beginJoin(channel, id, name, admission, displayName: join.displayName)), to: shared.home(of: name))
+            }
+        } catch {
+            auditRefusedJoin(channel, name, error)
+            throw error
+        }
     }
 
-    /// Takes a session out of its room, whatever the cause; what was begun for it is not finished here.
+    /// What the policy says to a client that wants to join a room that is no pair's.
+    private func admission(_ channel: Channel, to name: RoomName, asking role: Role?) throws(Refusal) -> RoomAdmission {
+        guard let principal = channel.principal else { throw .unauthenticated }
+        do {
+            return try policy.admission(of: principal, to: name, asking: role)
+        } catch {
+            throw Refusal(error)
+        }
+    }
+
+    /// Begins a join that has been decided: the request is for the room's home, which answers it.
+    func beginJoin(_ channel: Channel, _ id: UInt64, _ name: RoomName, _ admission: RoomAdmission, displayName: String?) -> JoinRequest {
+        channel.state = .joining(Joining(name: name, admission: admission, policyGeneration: policyGeneration))
+        let profile = MemberProfile(identity: channel.identity, displayName: displayName)
+        return JoinRequest(name: name, profile: profile, admission: admission, address: address(of: channel), requestID: id)
+    }
+
+    func auditRefusedJoin(_ channel: Channel, _ name: RoomName, _ refusal: Refusal) {
+        audit("join", channel, .refused(refusal.code), [("room", name.text)])
+    }
+
+    func audit(_ act: String, _ channel: Channel, _ outcome: Audit.Outcome, _ details: [(String, String)]) {
+        shared.audit.record(act, by: channel.principal?.name ?? "", from: "\(channel.connection.address)", outcome, details)
+    }
+
+    /// Takes a session out of its room or its lobby, whatever the cause, and says so to the home.
     func leaveRoom(_ channel: Channel, reason: RelayMessage.LeaveReason) {
-        guard let membership = channel.membership else { return }
+        switch channel.state {
+        case .inRoom(let membership): post(.leave(membership.room.number, membership.participant, reason: reason), to: membership.home)
+        case .waiting(let place, _): post(.leave(place.room, place.participant, reason: reason), to: place.home)
+        case .awaitingHello, .ready, .joining: return
+        }
+        takeOut(channel)
+    }
+
+    /// Takes a session out of this loop's share of its room; what was begun for it is finished.
+    func takeOut(_ channel: Channel) {
+        let membership = channel.membership
+        if channel.isInRoomOrLobby { channel.state = .ready }
+        guard let membership else { return }
         let room = membership.room
-        channel.state = .ready
         // A message that was begun is finished first: the WebSocket lives on.
         if !channel.isGone { room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished) }
         room.members.removeAll { $0.participant == membership.participant }
         room.fanout.removeSubscriber(membership.subscriber)
         counters.participants -= 1
-        post(.leave(room.number, membership.participant, reason: reason), to: membership.home)
         releaseInterest(room)
         if room.members.isEmpty { dropRoom(room) }
     }

@@ -33,6 +33,8 @@ final class EventLoop {
     var context: TLSContext
     /// Who may do what.
     var policy: AccessPolicy
+    /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
+    var policyGeneration = 0
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
@@ -226,13 +228,15 @@ final class EventLoop {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .join, .leave, .publish, .unpublish: handleAtHome(message)
-        case .joined, .published, .unpublished, .roomEvent, .streamAdded, .streamEnded: handleForMembers(message)
+        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict: handleAtHome(message)
+        case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
+            .memberChanged, .roomEnded:
+            handleForMembers(message)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .toSession(let token, let news): tell(token, news)
         case .reload(let context): reload(context)
-        case .policy(let policy): self.policy = policy
+        case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true
         }

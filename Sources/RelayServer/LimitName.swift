@@ -56,6 +56,7 @@ struct LimitName: Sendable {
         LimitName("roomsMax", count) { $0.roomsMax = $1 },
         LimitName("participantsPerRoomMax", count) { $0.participantsPerRoomMax = $1 },
         LimitName("publishersPerRoomMax", count) { $0.publishersPerRoomMax = $1 },
+        LimitName("lobbyMax", 1...100_000) { $0.lobbyMax = $1 },
         LimitName("streamsPerParticipantMax", 1...1_024) { $0.streamsPerParticipantMax = $1 },
         LimitName("roomNameBytesMax", 1...1_024) { $0.roomNameBytesMax = $1 },
         LimitName("controlQueueBytesMax", 65_536...(1 << 28)) { $0.controlQueueBytesMax = $1 },
@@ -79,7 +80,8 @@ extension ServerConfiguration {
     /// The keys' paths and the variables that set them: `tls.clientCertificates` is `SEGUE_TLS_CLIENT_CERTIFICATES`.
     static let settablePaths: [[String]] =
         [
-            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["tls", "clientAuthorities"],
+            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["policy"],
+            ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
             ["echo", "enabled"], ["echo", "messageBytesMax"], ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
             ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
@@ -91,7 +93,7 @@ extension ServerConfiguration {
     ]
     private static let textPaths: Set<[String]> = [
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
-        ["node"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
+        ["node"], ["policy"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
     ]
 
     static func variable(of path: [String]) -> String {

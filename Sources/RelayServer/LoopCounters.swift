@@ -18,6 +18,8 @@ struct LoopCounters: Sendable {
     var framesFromOtherLoops: UInt64 = 0
     var framesLostBetweenLoops: UInt64 = 0
     var framesAfterEnd: UInt64 = 0
+    var framesMuted: UInt64 = 0
+    var framesOverBitRate: UInt64 = 0
     var mediaBytesOut: UInt64 = 0
     var sends: UInt64 = 0
     var keyFrameRequests: UInt64 = 0
@@ -33,6 +35,7 @@ struct LoopCounters: Sendable {
     var sessions = 0
     var rooms = 0
     var participants = 0
+    var waiting = 0
     var streams = 0
     var framesPending: UInt64 = 0
     var frames = FrameAccount()
@@ -64,6 +67,8 @@ struct LoopCounters: Sendable {
         framesFromOtherLoops &+= other.framesFromOtherLoops
         framesLostBetweenLoops &+= other.framesLostBetweenLoops
         framesAfterEnd &+= other.framesAfterEnd
+        framesMuted &+= other.framesMuted
+        framesOverBitRate &+= other.framesOverBitRate
         mediaBytesOut &+= other.mediaBytesOut
         sends &+= other.sends
         keyFrameRequests &+= other.keyFrameRequests
@@ -76,6 +81,7 @@ struct LoopCounters: Sendable {
         sessions += other.sessions
         rooms += other.rooms
         participants += other.participants
+        waiting += other.waiting
         streams += other.streams
         framesPending &+= other.framesPending
         frames.add(other.frames)

@@ -12,17 +12,33 @@ enum LoopMessage: Sendable {
     case leave(RoomNumber, ParticipantID, reason: RelayMessage.LeaveReason)
     case publish(PublishRequest)
     case unpublish(RoomNumber, ParticipantID, requester: MemberAddress, requestID: UInt64, stream: UInt32)
+    case moderate(ModerationRequest)
+    /// What a changed policy gives a member; `roleBefore` is what it gave until now.
+    case review(RoomNumber, ParticipantID, roleBefore: Role, RoomAdmission)
+    /// Takes one participant out, or with `nil` ends the room for all: for administrators, and for pairs that are no more.
+    case evict(RoomName, ParticipantID?, RelayMessage.RemovalReason)
 
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)
     /// Passes through the loops of `via` first: each has then asked for the stream, if it has subscribers, before the publisher hears that it may send.
     case published(MemberAddress, requestID: UInt64, RoomNumber, Result<UInt32, Refusal>, via: [Int])
     case unpublished(token: UInt64, requestID: UInt64, Result<UInt32, Refusal>)
+    /// The answer to a `join` that leads into the lobby.
+    case waiting(token: UInt64, requestID: UInt64, LobbyPlace)
+    /// A host lets it in from the lobby.
+    case admitted(token: UInt64, Joined)
+    /// It is out of the room, or of its lobby: the home knows already.
+    case removed(token: UInt64, RoomNumber, ParticipantID, RelayMessage.RemovalReason)
+    /// For this member alone, as long as it is in the room.
+    case memberEvent(token: UInt64, RoomNumber, ParticipantID, message: [UInt8])
 
     // To every loop that has members of the room.
     case roomEvent(RoomNumber, message: [UInt8], except: ParticipantID?)
     case streamAdded(RoomNumber, StreamEntry, message: [UInt8])
-    case streamEnded(RoomNumber, stream: UInt32, message: [UInt8])
+    /// `isForced`: the publisher did not ask for it, and is told too.
+    case streamEnded(RoomNumber, stream: UInt32, message: [UInt8], isForced: Bool)
+    case memberChanged(RoomNumber, ParticipantID, muted: PublishKinds, message: [UInt8])
+    case roomEnded(RoomNumber, RelayMessage.RemovalReason)
 
     // From a loop with subscribers to the loop of the publisher.
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
@@ -50,6 +66,7 @@ enum SessionNews: Sendable {
 struct JoinRequest: Sendable {
     let name: RoomName
     let profile: MemberProfile
+    let admission: RoomAdmission
     let address: MemberAddress
     let requestID: UInt64
 }
@@ -57,8 +74,40 @@ struct JoinRequest: Sendable {
 struct MemberProfile: Sendable {
     let identity: RelayMessage.Identity?
     let displayName: String?
-    /// The participant as a JSON object, once its number is known.
+    /// What never changes of the participant as a JSON object, once its number is known: all but the closing brace.
     var encoded: [UInt8] = []
+}
+
+/// What a host asks for.
+struct ModerationRequest: Sendable {
+    enum Act: Sendable {
+        case mute(ParticipantID, PublishKinds, Bool)
+        case remove(ParticipantID)
+        case promote(ParticipantID, Role)
+        case lock(Bool)
+        case end
+        case admit(ParticipantID)
+        case deny(ParticipantID)
+    }
+
+    let room: RoomNumber
+    let host: ParticipantID
+    let address: MemberAddress
+    let requestID: UInt64
+    let act: Act
+    /// For the audit log: the act's name in the protocol, who asks, and from where.
+    let type: String
+    let actor: String
+    let origin: String
+}
+
+/// Somebody's place in a lobby.
+struct LobbyPlace: Sendable {
+    let room: RoomNumber
+    let name: RoomName
+    let home: Int
+    let participant: ParticipantID
+    let isLocked: Bool
 }
 
 struct PublishRequest: Sendable {
@@ -76,6 +125,8 @@ struct Joined: Sendable {
     let name: RoomName
     let home: Int
     let participant: ParticipantID
+    let role: Role
+    let isLocked: Bool
     /// The participants as a JSON array, made of pieces that were encoded once each: large rooms fill in seconds.
     let participants: [UInt8]
     let streams: [StreamEntry]

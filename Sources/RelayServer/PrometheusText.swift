@@ -71,11 +71,15 @@ struct PrometheusText {
     private mutating func media(_ sum: LoopCounters) {
         single("segue_rooms", "gauge", "Rooms.", Double(sum.rooms))
         single("segue_participants", "gauge", "Participants in rooms.", Double(sum.participants))
+        single("segue_participants_waiting", "gauge", "Clients in lobbies.", Double(sum.waiting))
         single("segue_streams", "gauge", "Published streams.", Double(sum.streams))
         single("segue_frames_received_total", "counter", "Media frames accepted from publishers.", Double(sum.framesIn))
         single("segue_frame_bytes_received_total", "counter", "Bytes of those frames, headers included.", Double(sum.bytesIn))
         single("segue_frames_unwatched_total", "counter", "Frames that nobody wanted.", Double(sum.framesWithoutSubscribers))
         single("segue_frames_after_end_total", "counter", "Frames of streams that had ended.", Double(sum.framesAfterEnd))
+        byLabel(
+            "segue_frames_refused_total", "counter", "Frames that did not go on from their publisher.", "reason",
+            ["muted": sum.framesMuted, "bit_rate": sum.framesOverBitRate])
         single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
         let ends: [String: UInt64] = [
             "delivered": sum.frames.delivered, "expired": sum.frames.expired, "superseded": sum.frames.superseded,

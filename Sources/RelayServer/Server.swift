@@ -1,6 +1,7 @@
 import Glibc
 package import Reactor
 import RelayBase
+import RelayRooms
 import Synchronization
 package import TLSTransport
 
@@ -48,7 +49,7 @@ package final class Server {
         }
         reloads = Reloads(readiness: shared.readiness, log: log)
         trust = TrustReload(configuration.tls, shared)
-        addReloads()
+        addReloads(configuration)
         let context: TLSContext
         do {
             context = try trust.first()
@@ -59,8 +60,13 @@ package final class Server {
     }
 
     /// What is read anew when its files change, or on SIGHUP. Parts are made before their files are read for the first time.
-    private func addReloads() {
+    private func addReloads(_ configuration: ServerConfiguration) {
         reloads.add(Reloads.Part(.tls, files: trust.files) { [trust] in try trust.load() })
+        if let file = configuration.policyFile {
+            reloads.add(Reloads.Part(.policy, files: [file]) { [shared] in shared.broadcast(.policy(try PolicyFile.read(file))) })
+        } else if configuration.policy == AccessPolicy() {
+            log.warning("no_policy", [("consequence", "nobody may join a room: name a policy file by the key 'policy'")])
+        }
     }
 
     private func start(_ configuration: ServerConfiguration, _ context: TLSContext) throws(ServerFault) {

@@ -12,6 +12,8 @@ package struct ServerConfiguration: Sendable {
     package var loops = 1
     package var tls = TLSConfiguration()
     package var origins: OriginAllowList
+    /// The file that ``policy`` is read from, at the start and whenever it changes; whoever sets it sets both.
+    package var policyFile: String?
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
     package var policy = AccessPolicy()
     package var proxies = ProxySettings()
@@ -90,6 +92,10 @@ package struct ServerConfiguration: Sendable {
         if let value = reader.integer("reloadCheckMilliseconds", in: 100...3_600_000) { reloadCheckMilliseconds = UInt64(value) }
         if let value = reader.strings("origins") {
             do { origins = try OriginAllowList(value) } catch { reader.fault("origins", "'\(error.entry)' is not an origin") }
+        }
+        if let value = reader.string("policy") {
+            if value.isEmpty { reader.fault("policy", "must name a file") }
+            policyFile = value
         }
         reader.object("tls") { readTLS(&$0) }
         reader.object("proxies") { proxies.read(&$0) }

@@ -29,6 +29,21 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         case .roomStreamsFull(let limit): self.init(code: "room_streams_max", message: "The room has \(limit) streams at most.", retry: true)
         case .notAMember: self.init(code: "not_in_room", message: "Join a room first.", retry: false)
         case .unknownStream: self.init(code: "unknown_stream", message: "There is no such stream here.", retry: false)
+        case .locked: self = .roomLocked
+        case .lobbyFull: self = .lobbyFull
+        case .notHost: self = .notHost
+        case .role: self = .role
+        case .kindNotAllowed: self = .notAllowed
+        case .unknownParticipant: self = .unknownParticipant
+        }
+    }
+
+    package init(_ refusal: AccessRefusal) {
+        switch refusal {
+        case .notAllowed: self = .notAllowed
+        case .missingProof(let missing):
+            let names = (missing.hasCertificate ? ["a certificate"] : []) + (missing.contains(.token) ? ["a token"] : [])
+            self = .proofRequired(names.joined(separator: " and "))
         }
     }
 

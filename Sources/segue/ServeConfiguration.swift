@@ -60,7 +60,10 @@ enum ServeConfiguration {
             defaults.tls.authorityFiles = [development.trustStorePath]
             defaults.tls.revocationListFiles = [development.revocationListPath]
         }
-        return try ServerConfiguration(text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)
+        if text == nil { defaults.policy = .development }
+        var configuration = try ServerConfiguration(text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)
+        if let file = configuration.policyFile { configuration.policy = try PolicyFile.read(file) }
+        return configuration
     }
 
     /// All faults on lines of their own.

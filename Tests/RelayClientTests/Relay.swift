@@ -54,6 +54,7 @@ final class Relay {
             let paths = certificate.livePaths
             configuration.tls.keyPairs.append(.init(certificateFile: paths.certificate, keyFile: try #require(paths.key)))
         }
+        configuration.policy = .development
         configuration.tls.authorityFiles = [state.trustStorePath]
         configuration.tls.revocationListFiles = [state.revocationListPath]
         // Nothing is to end because the machine is slow.

@@ -5,12 +5,6 @@ import Testing
 
 @Suite("Rooms: control state at the home loop")
 struct RoomDirectoryTests {
-    private func directory(loop: Int = 0, loops: Int = 1, _ change: (inout Limits) -> Void = { _ in }) -> RoomDirectory<String, String> {
-        var limits = Limits()
-        change(&limits)
-        return RoomDirectory(limits: limits, loop: loop, loops: loops)
-    }
-
     private func name(_ text: String) throws -> RoomName {
         try #require(RoomName(text, bytesMax: 128))
     }
@@ -28,12 +22,12 @@ struct RoomDirectoryTests {
 
     @Test("protocol §2: a room comes with its first member and goes with its last")
     func life() throws {
-        var directory = directory()
-        let first = try directory.join(name("demo"), at: MemberAddress(loop: 0, token: 1)) { _ in "alice" }
-        let second = try directory.join(name("demo"), at: MemberAddress(loop: 0, token: 2)) { _ in "bob" }
+        var directory = TestDirectory.make()
+        let first = try directory.enter("demo", "alice")
+        let second = try directory.enter("demo", "bob")
         #expect(second.room.number == first.room.number)
         #expect(second.room.members.map(\.profile) == ["alice", "bob"])
-        let published = try directory.publish(first.room.number, first.member.id, lane: .audio, description: "opus")
+        let published = try directory.publish(first.room.number, first.member.id, lane: .audio, settings: RoomSettings(), description: "opus")
         let left = directory.leave(first.room.number, first.member.id)
         #expect(left?.streams.map(\.id) == [published.stream.id])
         #expect(directory.rooms[first.room.number]?.streams.isEmpty == true)
@@ -42,34 +36,57 @@ struct RoomDirectoryTests {
         let last = directory.leave(first.room.number, second.member.id)
         #expect(last != nil)
         #expect(directory.rooms.isEmpty)
-        let again = try directory.join(name("demo"), at: MemberAddress(loop: 0, token: 3)) { _ in "carol" }
+        let again = try directory.enter("demo", "carol")
         #expect(again.room.number != first.room.number)
     }
 
     @Test("limits: rooms, participants, publishers and streams are refused by the name of their limit")
     func limits() throws {
-        var directory = directory { limits in
+        var directory = TestDirectory.make { limits in
             limits.roomsMax = 1
             limits.participantsPerRoomMax = 2
             limits.publishersPerRoomMax = 1
             limits.streamsPerParticipantMax = 1
         }
-        let address = MemberAddress(loop: 0, token: 1)
-        let a = try directory.join(name("one"), at: address) { _ in "a" }
-        let b = try directory.join(name("one"), at: address) { _ in "b" }
-        let one = try name("one")
-        let two = try name("two")
-        #expect(throws: RoomFault.roomFull(participantsMax: 2)) { try directory.join(one, at: address) { _ in "c" } }
-        #expect(throws: RoomFault.tooManyRooms) { try directory.join(two, at: address) { _ in "c" } }
-        let stream = try directory.publish(a.room.number, a.member.id, lane: .video, description: "vp8").stream
-        #expect(throws: RoomFault.tooManyStreams(streamsMax: 1)) { try directory.publish(a.room.number, a.member.id, lane: .video, description: "") }
+        let none = RoomSettings()
+        let a = try directory.enter("one", "a")
+        let b = try directory.enter("one", "b")
+        #expect(throws: RoomFault.roomFull(participantsMax: 2)) { try directory.enter("one", "c") }
+        #expect(throws: RoomFault.tooManyRooms) { try directory.enter("two", "c") }
+        let stream = try directory.publish(a.room.number, a.member.id, lane: .video, settings: none, description: "vp8").stream
+        #expect(throws: RoomFault.tooManyStreams(streamsMax: 1)) {
+            try directory.publish(a.room.number, a.member.id, lane: .video, settings: none, description: "")
+        }
         #expect(throws: RoomFault.tooManyPublishers(publishersMax: 1)) {
-            try directory.publish(a.room.number, b.member.id, lane: .video, description: "")
+            try directory.publish(a.room.number, b.member.id, lane: .video, settings: none, description: "")
         }
         #expect(throws: RoomFault.unknownStream) { try directory.unpublish(a.room.number, b.member.id, stream: stream.id) }
-        #expect(throws: RoomFault.notAMember) { try directory.publish(RoomNumber(99), b.member.id, lane: .video, description: "") }
+        #expect(throws: RoomFault.notAMember) {
+            try directory.publish(RoomNumber(99), b.member.id, lane: .video, settings: none, description: "")
+        }
         let ended = try directory.unpublish(a.room.number, a.member.id, stream: stream.id)
         #expect(ended.stream.id == stream.id)
+    }
+
+    @Test("policy: a room's own bounds hold where they are below the relay's", arguments: [(1, 1), (2, 2), (99, 3)])
+    func roomBounds(_ own: Int, _ most: Int) throws {
+        var directory = TestDirectory.make {
+            $0.participantsPerRoomMax = 3; $0.publishersPerRoomMax = 3
+        }
+        var settings = RoomSettings()
+        settings.participantsMax = own
+        settings.publishersMax = own
+        var members: [ParticipantID] = []
+        for _ in 0..<most { members.append(try directory.enter("r", "x", settings: settings).member.id) }
+        #expect(throws: RoomFault.roomFull(participantsMax: most)) { try directory.enter("r", "x", settings: settings) }
+        let number = try #require(directory.room(named: name("r"))?.number)
+        settings.publishersMax = own - 1
+        guard own > 1 else { return }
+        for id in members.prefix(min(own - 1, 3)) { _ = try directory.publish(number, id, lane: .audio, settings: settings, description: "") }
+        guard own <= 3, let last = members.last else { return }
+        #expect(throws: RoomFault.tooManyPublishers(publishersMax: own - 1)) {
+            try directory.publish(number, last, lane: .audio, settings: settings, description: "")
+        }
     }
 
     @Test("design §2: home loops never give the same number twice")
@@ -77,9 +94,9 @@ struct RoomDirectoryTests {
         var numbers: Set<UInt32> = []
         var participants: Set<UInt32> = []
         for loop in 0..<4 {
-            var directory = directory(loop: loop, loops: 4)
+            var directory = TestDirectory.make(loop: loop, loops: 4)
             for index in 0..<10 {
-                let joined = try directory.join(name("r\(index)"), at: MemberAddress(loop: loop, token: 0)) { _ in "x" }
+                let joined = try directory.enter("r\(index)", "x")
                 #expect(numbers.insert(joined.room.number.value).inserted)
                 #expect(participants.insert(joined.member.id.value).inserted)
             }

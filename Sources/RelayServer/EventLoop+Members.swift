@@ -1,0 +1,170 @@
+import RelayBase
+import RelayRooms
+import Signalling
+import WebSocketProtocol
+
+/// What a room's home says to the loops that have members of it.
+extension EventLoop {
+    func handleForMembers(_ message: LoopMessage) {
+        switch message {
+        case .joined(let token, let requestID, let result): joined(token, requestID, result)
+        case .published(let address, let requestID, let room, let result, let via):
+            if address.loop == index {
+                published(address.token, requestID, room, result)
+            } else {
+                published(address, requestID, room, result, via: via)
+            }
+        case .unpublished(let token, let requestID, let result): unpublished(token, requestID, result)
+        case .waiting(let token, let requestID, let place): waiting(token, requestID, place)
+        case .admitted(let token, let joined): admitted(token, joined)
+        case .removed(let token, let room, let participant, let reason): removed(token, room, participant, reason)
+        case .memberEvent(let token, let room, let participant, let message):
+            guard let channel = channels[Handle(packed: token)], channel.membership?.isOf(room, participant) == true else { return }
+            sendText(channel, message)
+        case .memberChanged(let room, let participant, let muted, let message):
+            memberChanged(room, participant, muted: muted)
+            tell(room, message, except: nil)
+        case .roomEnded(let room, let reason): roomEnded(room, reason)
+        case .roomEvent(let room, let message, let except): tell(room, message, except: except)
+        case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)
+        case .streamEnded(let room, let stream, let message, let isForced): streamEnded(room, stream, message, isForced: isForced)
+        default: preconditionFailure("a message for a room's home reached its members")
+        }
+    }
+
+    private func joined(_ token: UInt64, _ requestID: UInt64, _ result: Result<Joined, Refusal>) {
+        let channel = channels[Handle(packed: token)]
+        switch result {
+        case .failure(let refusal):
+            guard let channel else { return }
+            if case .joining(let joining) = channel.state { auditRefusedJoin(channel, joining.name, refusal) }
+            channel.state = .ready
+            refuse(channel, requestID, refusal)
+        case .success(let joined):
+            // The session may have ended while its join was under way.
+            guard let channel, case .joining(let joining) = channel.state, channel.closing.maySend, enter(channel, joined, joining.admission) else {
+                post(.leave(joined.room, joined.participant, reason: .lost), to: joined.home)
+                return
+            }
+            var answer = RelayMessage.Answer()
+            answer.room = joined.name.text
+            answer.participant = joined.participant.value
+            answer.role = joined.role
+            answer.state = .joined
+            answer.locked = joined.isLocked
+            answer.streams = joined.streams.map(\.info)
+            sendText(channel, RelayMessage.ok(id: requestID, answer).encoded(with: "participants", joined.participants))
+            if joining.policyGeneration != policyGeneration { review(channel) }
+        }
+    }
+
+    /// Makes a session a member here. Answers false when there is no place for it.
+    func enter(_ channel: Channel, _ joined: Joined, _ admission: RoomAdmission) -> Bool {
+        guard let room = localRoom(joined), let subscriber = room.fanout.addSubscriber(joined.participant, token: channel.handle.packed) else {
+            return false
+        }
+        room.members.append((joined.participant, channel.handle))
+        channel.state = .inRoom(
+            Membership(
+                room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, now: now))
+        counters.participants += 1
+        return true
+    }
+
+    /// This loop's share of the room, made when its first member comes.
+    private func localRoom(_ joined: Joined) -> LocalRoom? {
+        if let handle = roomHandles[joined.room] { return rooms[handle] }
+        let room = LocalRoom(number: joined.room, name: joined.name, limits: limits, budget: budget)
+        guard let handle = rooms.insert(room) else { return nil }
+        room.handle = handle
+        roomHandles[joined.room] = handle
+        for entry in joined.streams { addStream(room, entry) }
+        return room
+    }
+
+    func dropRoom(_ room: LocalRoom) {
+        for route in room.routes where route.isRequested { withdrawInterest(room, route) }
+        counters.frames.add(room.fanout.totalAccount().account)
+        room.fanout.releaseBudget()
+        _ = rooms.remove(room.handle)
+        roomHandles[room.number] = nil
+    }
+
+    func room(_ number: RoomNumber) -> LocalRoom? {
+        roomHandles[number].flatMap { rooms[$0] }
+    }
+
+    private func tell(_ number: RoomNumber, _ message: [UInt8], except: ParticipantID?) {
+        guard let room = room(number) else { return }
+        for (participant, handle) in room.members where participant != except {
+            if let channel = channels[handle] { sendText(channel, message) }
+        }
+    }
+
+    @discardableResult
+    private func addStream(_ room: LocalRoom, _ entry: StreamEntry) -> StreamSlot? {
+        guard let slot = room.fanout.addStream(id: entry.info.stream, publisher: entry.publisher, lane: entry.lane) else { return nil }
+        let route = StreamRoute(entry: entry)
+        if slot.index < room.routes.count { room.routes[slot.index] = route } else { room.routes.append(route) }
+        return slot
+    }
+
+    private func streamAdded(_ number: RoomNumber, _ entry: StreamEntry, _ message: [UInt8]) {
+        guard let room = room(number), let slot = addStream(room, entry) else { return }
+        tell(number, message, except: entry.publisher)
+        for (participant, handle) in room.members where participant != entry.publisher {
+            guard let membership = channels[handle]?.membership, membership.subscribesToAll else { continue }
+            subscribe(membership, slot)
+        }
+    }
+
+    private func streamEnded(_ number: RoomNumber, _ stream: UInt32, _ message: [UInt8], isForced: Bool) {
+        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
+        let publisher = room.routes[slot.index].entry.publisher
+        room.fanout.endStream(slot)
+        room.routes[slot.index].isRequested = false
+        room.routes[slot.index].remote = []
+        tell(number, message, except: isForced ? nil : publisher)
+        for (participant, handle) in room.members where participant == publisher {
+            guard let membership = channels[handle]?.membership,
+                let place = membership.published.firstIndex(where: { $0.id == stream })
+            else { continue }
+            membership.end(at: place)
+        }
+    }
+
+    private func published(_ token: UInt64, _ requestID: UInt64, _ number: RoomNumber, _ result: Result<UInt32, Refusal>) {
+        guard let channel = channels[Handle(packed: token)] else { return }
+        channel.pendingPublishes -= 1
+        switch result {
+        case .failure(let refusal):
+            if refusal == .role || refusal == .notAllowed, let name = channel.membership?.room.name {
+                audit("publish", channel, .refused(refusal.code), [("room", name.text)])
+            }
+            refuse(channel, requestID, refusal)
+        case .success(let id):
+            guard let membership = channel.membership, membership.room.number == number, let slot = membership.room.fanout.slot(of: id) else {
+                refuse(channel, requestID, Refusal(RoomFault.notAMember))
+                return
+            }
+            // Frames of ended streams may still be under way; a few of them are remembered.
+            if membership.published.count >= 2 * limits.streamsPerParticipantMax { membership.published.removeAll { $0.hasEnded } }
+            channel.hasPublished = true
+            membership.published.append(PublishedStream(id: id, slot: slot, lane: membership.room.fanout.streams[slot.index].lane))
+            var answer = RelayMessage.Answer()
+            answer.stream = id
+            send(channel, .ok(id: requestID, answer))
+        }
+    }
+
+    private func unpublished(_ token: UInt64, _ requestID: UInt64, _ result: Result<UInt32, Refusal>) {
+        guard let channel = channels[Handle(packed: token)] else { return }
+        switch result {
+        case .failure(let refusal): refuse(channel, requestID, refusal)
+        case .success(let id):
+            var answer = RelayMessage.Answer()
+            answer.stream = id
+            send(channel, .ok(id: requestID, answer))
+        }
+    }
+}

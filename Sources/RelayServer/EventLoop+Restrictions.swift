@@ -1,0 +1,52 @@
+import RelayBase
+import RelayRooms
+
+/// What a host's mute and the policy's bit rate do to a publisher's frames, at the publisher's own loop: a frame that is refused never enters the room.
+extension EventLoop {
+    /// Whether a frame goes on; what it owes goes before it.
+    func passesRestrictions(
+        _ channel: Channel, _ membership: Membership, _ place: Int, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits
+    ) -> Bool {
+        let hadGap = membership.published[place].gap != nil
+        if let refusal = membership.refusal(at: place, traits, byteCount: bytes.count, now: now) {
+            switch refusal {
+            case .muted: counters.framesMuted &+= 1
+            case .bitRate: counters.framesOverBitRate &+= 1
+            }
+            if traits.contains(.configuration) {
+                unsafe membership.hold(Array(bytes), at: place)
+            } else if refusal == .bitRate, !hadGap, membership.published[place].gap != nil {
+                wantKeyFrame(membership, membership.published[place].slot, atOnce: false)
+            }
+            return false
+        }
+        guard membership.published[place].holdsConfiguration, let held = membership.releaseHeld(at: place), !traits.contains(.configuration) else {
+            return true
+        }
+        counters.framesIn &+= 1
+        counters.bytesIn &+= UInt64(held.count)
+        unsafe held.withUnsafeBytes { unsafe forward(membership.room, membership.published[place].slot, $0, .configuration) }
+        return true
+    }
+
+    private func wantKeyFrame(_ membership: Membership, _ slot: StreamSlot, atOnce: Bool) {
+        guard membership.room.fanout.isOpen(slot) else { return }
+        membership.room.fanout.wantKeyFrame(slot, atOnce: atOnce)
+        markDirty(membership.room)
+    }
+
+    /// A member's muted kinds are others than before: what late joiners would be shown goes, and what may be seen again starts with a key frame.
+    func memberChanged(_ number: RoomNumber, _ participant: ParticipantID, muted: PublishKinds) {
+        guard let room = room(number) else { return }
+        for slot in room.fanout.openSlots where room.routes[slot.index].entry.publisher == participant {
+            if muted.contains(PublishKinds(room.routes[slot.index].entry.lane)) { room.fanout.forgetPictures(slot) }
+        }
+        guard let handle = room.members.first(where: { $0.participant == participant })?.channel, let membership = channels[handle]?.membership else {
+            return
+        }
+        let lifted = membership.muted.subtracting(muted)
+        membership.setMuted(muted)
+        guard lifted.contains(.video) else { return }
+        for stream in membership.published where stream.gap != nil && !stream.hasEnded { wantKeyFrame(membership, stream.slot, atOnce: true) }
+    }
+}

@@ -1,0 +1,125 @@
+import RelayBase
+import RelayRooms
+
+/// A session's place in a room.
+final class Membership {
+    let room: LocalRoom
+    let home: Int
+    let participant: ParticipantID
+    let subscriber: Handle
+    /// What the policy gave; a host may have given another role since.
+    var admission: RoomAdmission
+    /// Streams of one's own, ended ones included as long as frames of theirs may be under way.
+    var published: [PublishedStream] = []
+    var subscribesToAll = false
+    /// Kinds whose frames a host has muted.
+    private(set) var muted: PublishKinds = []
+    private(set) var bitRate: BitRateBudget?
+    /// Configurations that came while they could not go on, by stream: the latest goes before the next frame that does.
+    private(set) var held: [(stream: UInt32, configuration: [UInt8])] = []
+    /// Whether a frame must be looked at before it goes on.
+    private(set) var isRestricted = false
+
+    init(room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle, admission: RoomAdmission, now: MonotonicInstant) {
+        self.room = room
+        self.home = home
+        self.participant = participant
+        self.subscriber = subscriber
+        self.admission = admission
+        limitBitRate(admission.settings.bitRateMax, now: now)
+    }
+
+    func isOf(_ room: RoomNumber, _ participant: ParticipantID) -> Bool {
+        self.room.number == room && self.participant == participant
+    }
+
+    func limitBitRate(_ bitsPerSecond: Int?, now: MonotonicInstant) {
+        if bitRate?.bitsPerSecond != bitsPerSecond { bitRate = bitsPerSecond.map { BitRateBudget(bitsPerSecond: $0, now: now) } }
+        noteRestrictions()
+    }
+
+    func setMuted(_ kinds: PublishKinds) {
+        muted = kinds
+        noteRestrictions()
+    }
+
+    /// A stream stays looked at until what it has missed is made good.
+    private func noteRestrictions() {
+        isRestricted = !muted.isEmpty || bitRate != nil || published.contains { $0.gap != nil || $0.holdsConfiguration }
+    }
+
+    /// Why a stream's frame may not go on, or `nil` when it may.
+    func refusal(at place: Int, _ traits: FrameTraits, byteCount: Int, now: MonotonicInstant) -> FrameRefusal? {
+        let isConfiguration = traits.contains(.configuration)
+        if muted.contains(PublishKinds(published[place].lane)) {
+            lose(place, traits, .muted)
+            return .muted
+        }
+        if let gap = published[place].gap, !isConfiguration, !traits.contains(.key) { return gap }
+        let heldBytes = published[place].holdsConfiguration && !isConfiguration ? heldConfiguration(of: published[place].id)?.count ?? 0 : 0
+        if bitRate?.take(byteCount: byteCount + heldBytes, now: now) == false {
+            lose(place, traits, .bitRate)
+            return .bitRate
+        }
+        if traits.contains(.key), published[place].gap != nil {
+            published[place].gap = nil
+            noteRestrictions()
+        }
+        return nil
+    }
+
+    private func lose(_ place: Int, _ traits: FrameTraits, _ refusal: FrameRefusal) {
+        guard published[place].lane == .video, traits.isDisjoint(with: [.configuration, .discardable]) else { return }
+        published[place].gap = refusal
+    }
+
+    private func heldConfiguration(of stream: UInt32) -> [UInt8]? {
+        held.first { $0.stream == stream }?.configuration
+    }
+
+    /// Keeps a configuration that may not go on now.
+    func hold(_ configuration: [UInt8], at place: Int) {
+        held.removeAll { $0.stream == published[place].id }
+        held.append((published[place].id, configuration))
+        published[place].holdsConfiguration = true
+    }
+
+    /// Gives out what is held of a stream.
+    func releaseHeld(at place: Int) -> [UInt8]? {
+        defer {
+            held.removeAll { $0.stream == published[place].id }
+            published[place].holdsConfiguration = false
+            noteRestrictions()
+        }
+        return heldConfiguration(of: published[place].id)
+    }
+
+    func end(at place: Int) {
+        published[place].hasEnded = true
+        published[place].gap = nil
+        _ = releaseHeld(at: place)
+    }
+}
+
+/// Why a frame of a publisher is dropped before it reaches anybody.
+enum FrameRefusal {
+    case muted
+    case bitRate
+}
+
+struct PublishedStream {
+    let id: UInt32
+    let slot: StreamSlot
+    let lane: Lane
+    var isConfigured = false
+    var hasEnded = false
+    /// Video: a frame was dropped for this reason, and nothing but a key frame is of use until one has come.
+    var gap: FrameRefusal?
+    var holdsConfiguration = false
+
+    init(id: UInt32, slot: StreamSlot, lane: Lane) {
+        self.id = id
+        self.slot = slot
+        self.lane = lane
+    }
+}
