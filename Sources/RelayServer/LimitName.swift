@@ -96,7 +96,8 @@ extension ServerConfiguration {
     private static let textPaths: Set<[String]> = [
         ["enrolment", "authority"],
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
-        ["node"], ["policy"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
+        ["node"], ["policy"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
+        ["tls", "maximumVersion"],
     ]
 
     static func variable(of path: [String]) -> String {

@@ -26,6 +26,7 @@ enum CheckCommand {
         let environment = ProcessInfo.processInfo.environment
         if let configuration = try configuration(arguments, environment, &report) {
             CheckCertificates.check(configuration.tls, now: .current(), &report)
+            CheckEnrolment.check(configuration, now: .current(), &report)
             CheckSystem.addresses(configuration, &report)
             CheckSystem.descriptors(configuration, &report)
         }
