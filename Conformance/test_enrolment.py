@@ -241,6 +241,19 @@ def test_device_enrols_and_is_let_in(setting: Setting, key: str) -> None:
     assert status == 200 and "segue_" in body
 
 
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_enrolment_by_curl(setting: Setting, version: str) -> None:
+    name = "curl" + version.replace(".", "")
+    body = setting.folder / f"{name}.json"
+    body.write_text(json.dumps({"token": setting.token(name), "csr": request(setting.folder, name)}))
+    command = ["curl", "--silent", "--show-error", version, "--max-time", "20", "--cacert", str(setting.authority / "ca.pem")]
+    command += ["--header", "content-type: application/json", "--data-binary", f"@{body}", "--write-out", "\n%{http_code} %{http_version}"]
+    url = f"https://localhost:{setting.relay.port}/v1/enroll"
+    for status in (201, 403):
+        result = subprocess.run([*command, url], capture_output=True, text=True, timeout=30)
+        assert result.stdout.endswith(f"\n{status} {'1.1' if version == '--http1.1' else '2'}"), result.stdout + result.stderr
+
+
 def test_the_request_names_nobody(setting: Setting) -> None:
     extensions = ("subjectAltName=URI:urn:segue:client:operator", "basicConstraints=critical,CA:TRUE", "extendedKeyUsage=serverAuth,codeSigning")
     csr = request(setting.folder, "climber", subject="/CN=operator", extensions=extensions)
