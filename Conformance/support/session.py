@@ -1,0 +1,256 @@
+"""A client of the protocol on third-party WebSockets: Python `websockets` over HTTP/1.1, `h2` with `wsproto` over HTTP/2.
+
+Blocking, with every wait bounded. Whatever comes while something is waited for is kept: events in `events`, media in `frames`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from dataclasses import dataclass
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+from wsproto.events import CloseConnection
+
+from .h2_websocket import H2Client
+from .relay import Identity, Relay
+
+SECONDS_MAX = 20
+PATH, SUBPROTOCOL = "/v1/session", "segue.v1"
+AUDIO, VIDEO, DATA, CONFIGURATION = 0, 1, 2, 3
+KINDS = {"audio": AUDIO, "video": VIDEO, "data": DATA}
+KEY, DISCARDABLE = 0x01, 0x02
+
+
+class Refused(Exception):
+    """The relay answered a request with an error."""
+
+    def __init__(self, request: dict, answer: dict):
+        super().__init__(f"{request} was refused: {answer}")
+        self.code, self.message, self.retry = answer["code"], answer["message"], answer["retry"]
+
+
+class Closed(Exception):
+    """The relay ended the session."""
+
+    def __init__(self, code: int | None, reason: str):
+        super().__init__(f"{code} {reason}")
+        self.code, self.reason = code, reason
+
+
+@dataclass(frozen=True)
+class Frame:
+    kind: int
+    flags: int
+    stream: int
+    sequence: int
+    payload: bytes
+
+    @classmethod
+    def parse(cls, message: bytes) -> Frame:
+        version_and_kind, flags, _, _, stream, sequence, _ = struct.unpack("!BBBBIII", message[:16])
+        assert version_and_kind >> 4 == 1, message[:16].hex()
+        return cls(version_and_kind & 15, flags, stream, sequence, message[16:])
+
+
+class _HTTP1:
+    def __init__(self, relay: Relay, identity: Identity | None):
+        self.opening = connect(
+            f"wss://localhost:{relay.port}{PATH}",
+            ssl=relay.context(identity=identity),
+            subprotocols=[SUBPROTOCOL],
+            compression=None,
+            max_size=1 << 23,
+            open_timeout=SECONDS_MAX,
+            close_timeout=5,
+        )
+        self.socket = self.opening.__enter__()
+
+    def send(self, message: str | bytes) -> None:
+        self.socket.send(message)
+
+    def receive(self, seconds: float) -> str | bytes:
+        try:
+            return self.socket.recv(timeout=seconds)
+        except ConnectionClosed as end:
+            raise Closed(end.rcvd and end.rcvd.code, end.rcvd.reason if end.rcvd else "") from None
+
+    def close(self) -> None:
+        self.opening.__exit__(None, None, None)
+
+    def cut(self) -> None:
+        self.socket.socket.close()
+
+
+class _HTTP2:
+    def __init__(self, relay: Relay, identity: Identity | None):
+        self.client = H2Client(relay.port, relay.context(identity=identity, alpn=("h2",)))
+        self.socket = self.client.open_websocket(PATH, (SUBPROTOCOL,))
+
+    def send(self, message: str | bytes) -> None:
+        if isinstance(message, str):
+            self.socket.send_text(message)
+        else:
+            self.socket.send_binary(message)
+
+    def receive(self, seconds: float) -> str | bytes:
+        self.client.socket.settimeout(max(seconds, 0.001))
+        try:
+            while True:
+                received = self.socket.receive()
+                if isinstance(received, CloseConnection):
+                    raise Closed(int(received.code), received.reason or "")
+                if received is None:
+                    raise Closed(None, "")
+                if isinstance(received, (str, bytes)):
+                    return received
+        finally:
+            self.client.socket.settimeout(SECONDS_MAX)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def cut(self) -> None:
+        self.client.socket.close()
+
+
+class Session:
+    """One session that has said hello. Use as a context manager, or keep it in a fixture that closes it."""
+
+    def __init__(self, relay: Relay, identity: Identity | None = None, *, http: str = "1.1", hello: dict | None = None):
+        self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, identity)
+        self.events: list[dict] = []
+        self.frames: list[Frame] = []
+        self.answers: dict[int, dict] = {}
+        self.last_id = 0
+        self.sequences: dict[int, int] = {}
+        self.welcome = self.ask("hello", versions=[1], **(hello or {}))
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        try:
+            self.transport.close()
+        except (OSError, Closed):
+            pass
+
+    # Receiving
+
+    def _take(self, seconds: float) -> None:
+        message = self.transport.receive(seconds)
+        if isinstance(message, bytes):
+            self.frames.append(Frame.parse(message))
+            return
+        received = json.loads(message)
+        if "id" in received:
+            assert received["id"] not in self.answers, f"answered twice: {received}"
+            self.answers[received["id"]] = received
+        else:
+            self.events.append(received)
+
+    def wait(self, what: str, found, seconds: float = SECONDS_MAX):
+        """Receives until `found()` is something else than None, and answers that."""
+        deadline = time.monotonic() + seconds
+        while (result := found()) is None:
+            left = deadline - time.monotonic()
+            try:
+                if left <= 0:
+                    raise TimeoutError
+                self._take(left)
+            except TimeoutError:
+                raise AssertionError(f"no {what} within {seconds} s; events: {self.events[-5:]}, frames: {len(self.frames)}") from None
+        return result
+
+    def drain(self, seconds: float = 0.2) -> None:
+        """Receives for so long, whatever comes."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                self._take(left)
+            except TimeoutError:
+                return
+
+    def event(self, kind: str, /, seconds: float = SECONDS_MAX, **members) -> dict:
+        """The first event of that type with these members; it is taken off the list, and so is everything before it of the same type."""
+
+        def found() -> dict | None:
+            for place, event in enumerate(self.events):
+                if event["type"] == kind and all(event.get(name) == value for name, value in members.items()):
+                    del self.events[place]
+                    return event
+            return None
+
+        return self.wait(f"{kind} {members}", found, seconds)
+
+    def closed(self, seconds: float = SECONDS_MAX) -> Closed:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                self._take(left)
+            except Closed as end:
+                return end
+            except TimeoutError:
+                break
+        raise AssertionError(f"the session was not closed within {seconds} s")
+
+    def types(self) -> list[str]:
+        return [event["type"] for event in self.events]
+
+    # Asking
+
+    def send(self, kind: str, /, **members) -> int:
+        self.last_id += 1
+        self.transport.send(json.dumps({"type": kind, "id": self.last_id, **members}))
+        return self.last_id
+
+    def ask(self, kind: str, /, **members) -> dict:
+        """The answer's members. Raises Refused for an error."""
+        number = self.send(kind, **members)
+        answer = self.wait(f"answer to {kind}", lambda: self.answers.get(number))
+        if answer["type"] == "error":
+            raise Refused({"type": kind, **members}, answer)
+        return answer
+
+    def refusal(self, kind: str, /, **members) -> str:
+        """The code that a request is refused with."""
+        try:
+            answer = self.ask(kind, **members)
+        except Refused as refused:
+            return refused.code
+        raise AssertionError(f"{kind} {members} was not refused: {answer}")
+
+    def barrier(self) -> None:
+        """Everything that was sent has been read by the relay when this returns."""
+        self.ask("time", clientTime=0)
+
+    # Media
+
+    def publish(self, kind: str = "audio", codec: str | None = None, *, configured: bool = True) -> int:
+        stream = self.ask("publish", kind=kind, codec=codec or {"audio": "opus", "video": "vp8", "data": "x"}[kind])["stream"]
+        if configured:
+            self.configure(stream)
+        return stream
+
+    def configure(self, stream: int, payload: bytes = b"") -> None:
+        self.transport.send(struct.pack("!BBBBIII", 0x10 | CONFIGURATION, 0, 0, 0x7F, stream, self.sequences.get(stream, 0), 0) + payload)
+
+    def media(self, kind: str, stream: int, payload: bytes, flags: int = 0) -> int:
+        """Sends a frame; answers its sequence number."""
+        sequence = self.sequences.get(stream, 0)
+        self.sequences[stream] = sequence + 1
+        self.transport.send(struct.pack("!BBBBIII", 0x10 | KINDS[kind], flags, 0, 0x7F, stream, sequence, sequence * 960) + payload)
+        return sequence
+
+    def frame(self, payload: bytes, seconds: float = SECONDS_MAX) -> Frame:
+        """Waits for a frame with this payload."""
+        return self.wait(f"frame {payload[:16]!r}", lambda: next((frame for frame in self.frames if frame.payload == payload), None), seconds)
+
+    def payloads(self, stream: int | None = None) -> list[bytes]:
+        """Of the media frames so far, in order of arrival; configurations are left out."""
+        return [frame.payload for frame in self.frames if frame.kind != CONFIGURATION and stream in (None, frame.stream)]
