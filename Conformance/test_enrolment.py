@@ -241,6 +241,19 @@ def test_device_enrols_and_is_let_in(setting: Setting, key: str) -> None:
     assert status == 200 and "segue_" in body
 
 
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_enrolment_by_curl(setting: Setting, version: str) -> None:
+    name = "curl" + version.replace(".", "")
+    body = setting.folder / f"{name}.json"
+    body.write_text(json.dumps({"token": setting.token(name), "csr": request(setting.folder, name)}))
+    command = ["curl", "--silent", "--show-error", version, "--max-time", "20", "--cacert", str(setting.authority / "ca.pem")]
+    command += ["--header", "content-type: application/json", "--data-binary", f"@{body}", "--write-out", "\n%{http_code} %{http_version}"]
+    url = f"https://localhost:{setting.relay.port}/v1/enroll"
+    for status in (201, 403):
+        result = subprocess.run([*command, url], capture_output=True, text=True, timeout=30)
+        assert result.stdout.endswith(f"\n{status} {'1.1' if version == '--http1.1' else '2'}"), result.stdout + result.stderr
+
+
 def test_the_request_names_nobody(setting: Setting) -> None:
     extensions = ("subjectAltName=URI:urn:segue:client:operator", "basicConstraints=critical,CA:TRUE", "extendedKeyUsage=serverAuth,codeSigning")
     csr = request(setting.folder, "climber", subject="/CN=operator", extensions=extensions)
@@ -431,6 +444,24 @@ def test_renewal_needs_ones_own_certificate(setting: Setting) -> None:
     assert status == 409 and problem["type"] == "urn:segue:problem:key_of_another"
 
 
+def test_renewal_is_not_for_what_a_proxy_passes_on(setting: Setting, start_relay: Callable[..., Relay]) -> None:
+    """Behind a proxy that has a certificate itself, a client's certificate in a field renews nothing, and the proxy's own certificate does not either."""
+    proxy, client = setting.enrol("proxy"), setting.enrol("behind-proxy")
+    config = json.loads((setting.relay.state / "segue.json5").read_text())
+    config["proxies"] = {"identities": ["urn:segue:client:proxy"], "clientCertificate": "client-cert"}
+    relay = start_relay("behind-proxy", config=config, authority=setting.authority / "ca.pem", identity=setting.relay.identity)
+    csr = request(setting.folder, "behind-proxy-2")
+    octets = base64.b64encode(ssl.PEM_cert_to_DER_cert(client.certificate.read_text())).decode()
+    count = len(setting.list())
+    for fields in ({"client-cert": f":{octets}:"}, {}):
+        connection = http.client.HTTPSConnection("localhost", relay.port, context=setting.context(proxy), timeout=20)
+        connection.request("POST", "/v1/renew", json.dumps({"csr": csr}), {"content-type": "application/json", **fields})
+        response = connection.getresponse()
+        assert response.status == 403, response.read()
+        connection.close()
+    assert len(setting.list()) == count
+
+
 def test_a_revoked_client_cannot_renew(setting: Setting) -> None:
     """Neither on a new connection nor on one that was open before."""
     identity = setting.enrol("goner")
@@ -602,8 +633,8 @@ def test_the_command_line_never_repeats_a_token(setting: Setting) -> None:
     assert not (setting.folder / "quiet/key.pem").exists() and not (setting.folder / "quiet/key.pem.new").exists()
 
 
-def test_development_trusts_only_what_it_enrolled(setting: Setting) -> None:
-    """`SERVER_NAMES` of a certificate by the operator's own openssl: a request signed elsewhere stays possible."""
+def test_a_request_signed_without_the_relay(setting: Setting) -> None:
+    """Where the relay is not to hold the authority's key, `segue ca sign` signs elsewhere; what the request asks for does not matter there either."""
     csr_path = setting.folder / "elsewhere.csr"
     request(setting.folder, "elsewhere", extensions=(f"subjectAltName={SERVER_NAMES}",))
     segue("ca", "sign", csr_path, "--client", "elsewhere", "--ca", setting.authority)
