@@ -60,6 +60,7 @@ def test_admin_operations_are_for_administrators(setting: AdminSetting, client: 
 def test_what_is_public_needs_no_certificate(setting: AdminSetting) -> None:
     response = setting.ask("GET", "/v1/openapi.json", client=None)
     assert response.status == 200 and json.loads(response.body)["openapi"].startswith("3.1")
+    assert setting.ask("GET", "/v1/openapi.json", client=None, fields="Origin: https://evil.example\r\nSec-Fetch-Site: cross-site\r\n").status == 200
 
 
 # What it says.

@@ -38,11 +38,12 @@ class AdminSetting:
 
     @classmethod
     def create(
-        cls, start_relay: Callable[..., Relay], folder: Path, *, loops: int = 2, limits: dict | None = None, clients: tuple[str, ...] = ("alice", "bob")
+        cls, start_relay: Callable[..., Relay], folder: Path, *, loops: int = 2, limits: dict | None = None, more: dict | None = None
     ) -> AdminSetting:
+        """`more`: further members of the configuration."""
         authority = Authority.create(folder / "ca")
         server = authority.issue_server()
-        identities = {name: authority.issue(name) for name in ("operator", *clients)}
+        identities = {name: authority.issue(name) for name in ("operator", "alice", "bob")}
         config = {
             "listen": ["127.0.0.1:0"],
             "origins": ["https://app.example.org"],
@@ -55,6 +56,7 @@ class AdminSetting:
                 "clientCertificates": "optional",
             },
             "limits": limits or {},
+            **(more or {}),
         }
         relay = start_relay("admin", loops=loops, config=config, authority=authority.certificate, identity=identities["operator"])
         return cls(relay, authority, folder, identities)

@@ -17,7 +17,9 @@ extension APIOperation {
         switch self {
         case .readDescription: Description(summary: "This document.", success: 200, schema: "Anything")
         case .readKeys:
-            Description(summary: "The public keys of the relay's statements and grants (RFC 7517).", success: 200, schema: "KeySet", type: "application/jwk-set+json")
+            Description(
+                summary: "The public keys of the relay's statements and grants (RFC 7517).", success: 200, schema: "KeySet",
+                type: "application/jwk-set+json")
         case .listRooms: Description(summary: "The rooms, by name.", success: 200, schema: "RoomList", isList: true)
         case .readRoom: Description(summary: "A room.", success: 200, schema: "Room")
         case .endRoom: Description(summary: "Ends a room for everybody in it.", success: 204, schema: nil)

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPProtocol
 import RelayRooms
 import Testing
 
