@@ -30,6 +30,7 @@ CHECKS = (
     "unsupported_method,allow_header_conformance,negative_data_rejection"
 )
 ATTEMPTS = 9_000
+POLICY = {"admins": ["urn:segue:client:operator"]}
 
 
 def segue(*arguments: str | Path, feed: str = "", expect: int = 0, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -75,6 +76,10 @@ class Setting:
     def tokens(self) -> list[dict]:
         return json.loads(segue("ca", "tokens", "--ca", self.authority, "--json").stdout)
 
+    def configuration(self) -> dict:
+        """The relay's own, for another one that differs in something."""
+        return {**json.loads((self.relay.state / "segue.json5").read_text()), "policy": POLICY}
+
     def list(self) -> list[dict]:
         return json.loads(segue("ca", "list", "--ca", self.authority, "--json").stdout)
 
@@ -118,13 +123,11 @@ def setting(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPath
     segue("ca", "issue", "server", "localhost", "127.0.0.1", "::1", "--ca", authority)
     for name in ("watcher", "operator"):
         segue("ca", "issue", "client", name, "--ca", authority)
-    policy = folder / "policy.json5"
-    policy.write_text(json.dumps({"admins": ["urn:segue:client:operator"]}))
     watcher = Identity(authority / "live/watcher/certificate.pem", authority / "live/watcher/key.pem")
     config = {
         "listen": ["127.0.0.1:0"],
         "reloadCheckMilliseconds": 100,
-        "policy": str(policy),
+        "policy": POLICY,
         "tls": {
             "certificates": [{"chain": str(authority / "live/localhost/certificate.pem"), "key": str(authority / "live/localhost/key.pem")}],
             "clientAuthorities": [str(authority / "ca.pem")],
@@ -447,7 +450,7 @@ def test_renewal_needs_ones_own_certificate(setting: Setting) -> None:
 def test_renewal_is_not_for_what_a_proxy_passes_on(setting: Setting, start_relay: Callable[..., Relay]) -> None:
     """Behind a proxy that has a certificate itself, a client's certificate in a field renews nothing, and the proxy's own certificate does not either."""
     proxy, client = setting.enrol("proxy"), setting.enrol("behind-proxy")
-    config = json.loads((setting.relay.state / "segue.json5").read_text())
+    config = setting.configuration()
     config["proxies"] = {"identities": ["urn:segue:client:proxy"], "clientCertificate": "client-cert"}
     relay = start_relay("behind-proxy", config=config, authority=setting.authority / "ca.pem", identity=setting.relay.identity)
     csr = request(setting.folder, "behind-proxy-2")
@@ -499,7 +502,7 @@ def test_half_of_its_life_by_default(start_relay: Callable[..., Relay]) -> None:
 
 
 def test_without_an_authority_there_is_no_enrolment(setting: Setting, start_relay: Callable[..., Relay]) -> None:
-    config = json.loads((setting.relay.state / "segue.json5").read_text())
+    config = setting.configuration()
     del config["enrolment"]
     relay = start_relay("not-enrolling", config=config, authority=setting.authority / "ca.pem", identity=setting.relay.identity)
     connection = http.client.HTTPSConnection("localhost", relay.port, context=relay.context(), timeout=20)
@@ -508,7 +511,7 @@ def test_without_an_authority_there_is_no_enrolment(setting: Setting, start_rela
 
 
 def test_attempts_are_limited(setting: Setting, start_relay: Callable[..., Relay]) -> None:
-    config = json.loads((setting.relay.state / "segue.json5").read_text())
+    config = setting.configuration()
     config["enrolment"]["attemptsPerMinute"] = 5
     relay = start_relay("limited", config=config, authority=setting.authority / "ca.pem", identity=setting.relay.identity)
     limited = Setting(relay, setting.authority, setting.folder, setting.secrets)
