@@ -35,6 +35,8 @@ final class EventLoop {
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
     var policyGeneration = 0
+    /// Sessions that the newest policy has not been asked about yet.
+    var reviews: [Handle] = []
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
@@ -111,7 +113,7 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let deadline = readLater.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
+            let deadline = readLater.isEmpty && reviews.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
             let count: Int
             do {
                 count = try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: MonotonicClock.now()))
@@ -147,6 +149,7 @@ final class EventLoop {
         shared.mailboxes[index].drain(into: &mail)
         drainRings()
         handleMail()
+        if !reviews.isEmpty { reviewSome() }
         drainInbox()
         timers.advance(to: now)
         while let expired = timers.nextExpired() { fire(expired) }
