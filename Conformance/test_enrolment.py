@@ -30,6 +30,7 @@ CHECKS = (
     "unsupported_method,allow_header_conformance,negative_data_rejection"
 )
 ATTEMPTS = 9_000
+POLICY = {"admins": ["urn:segue:client:operator"]}
 
 
 def segue(*arguments: str | Path, feed: str = "", expect: int = 0, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -75,6 +76,10 @@ class Setting:
     def tokens(self) -> list[dict]:
         return json.loads(segue("ca", "tokens", "--ca", self.authority, "--json").stdout)
 
+    def configuration(self) -> dict:
+        """The relay's own, for another one that differs in something."""
+        return {**json.loads((self.relay.state / "segue.json5").read_text()), "policy": POLICY}
+
     def list(self) -> list[dict]:
         return json.loads(segue("ca", "list", "--ca", self.authority, "--json").stdout)
 
@@ -118,13 +123,11 @@ def setting(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPath
     segue("ca", "issue", "server", "localhost", "127.0.0.1", "::1", "--ca", authority)
     for name in ("watcher", "operator"):
         segue("ca", "issue", "client", name, "--ca", authority)
-    policy = folder / "policy.json5"
-    policy.write_text(json.dumps({"admins": ["urn:segue:client:operator"]}))
     watcher = Identity(authority / "live/watcher/certificate.pem", authority / "live/watcher/key.pem")
     config = {
         "listen": ["127.0.0.1:0"],
         "reloadCheckMilliseconds": 100,
-        "policy": str(policy),
+        "policy": POLICY,
         "tls": {
             "certificates": [{"chain": str(authority / "live/localhost/certificate.pem"), "key": str(authority / "live/localhost/key.pem")}],
             "clientAuthorities": [str(authority / "ca.pem")],
@@ -239,6 +242,19 @@ def test_device_enrols_and_is_let_in(setting: Setting, key: str) -> None:
     assert f"URI:urn:segue:client:{name}\n" in text and "whoever" not in text and "URI:http://crl.example.org/crl.pem" in text
     status, _, body = setting.relay.get("/metrics", context=setting.context(identity))
     assert status == 200 and "segue_" in body
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_enrolment_by_curl(setting: Setting, version: str) -> None:
+    name = "curl" + version.replace(".", "")
+    body = setting.folder / f"{name}.json"
+    body.write_text(json.dumps({"token": setting.token(name), "csr": request(setting.folder, name)}))
+    command = ["curl", "--silent", "--show-error", version, "--max-time", "20", "--cacert", str(setting.authority / "ca.pem")]
+    command += ["--header", "content-type: application/json", "--data-binary", f"@{body}", "--write-out", "\n%{http_code} %{http_version}"]
+    url = f"https://localhost:{setting.relay.port}/v1/enroll"
+    for status in (201, 403):
+        result = subprocess.run([*command, url], capture_output=True, text=True, timeout=30)
+        assert result.stdout.endswith(f"\n{status} {'1.1' if version == '--http1.1' else '2'}"), result.stdout + result.stderr
 
 
 def test_the_request_names_nobody(setting: Setting) -> None:
@@ -431,6 +447,24 @@ def test_renewal_needs_ones_own_certificate(setting: Setting) -> None:
     assert status == 409 and problem["type"] == "urn:segue:problem:key_of_another"
 
 
+def test_renewal_is_not_for_what_a_proxy_passes_on(setting: Setting, start_relay: Callable[..., Relay]) -> None:
+    """Behind a proxy that has a certificate itself, a client's certificate in a field renews nothing, and the proxy's own certificate does not either."""
+    proxy, client = setting.enrol("proxy"), setting.enrol("behind-proxy")
+    config = setting.configuration()
+    config["proxies"] = {"identities": ["urn:segue:client:proxy"], "clientCertificate": "client-cert"}
+    relay = start_relay("behind-proxy", config=config, authority=setting.authority / "ca.pem", identity=setting.relay.identity)
+    csr = request(setting.folder, "behind-proxy-2")
+    octets = base64.b64encode(ssl.PEM_cert_to_DER_cert(client.certificate.read_text())).decode()
+    count = len(setting.list())
+    for fields in ({"client-cert": f":{octets}:"}, {}):
+        connection = http.client.HTTPSConnection("localhost", relay.port, context=setting.context(proxy), timeout=20)
+        connection.request("POST", "/v1/renew", json.dumps({"csr": csr}), {"content-type": "application/json", **fields})
+        response = connection.getresponse()
+        assert response.status == 403, response.read()
+        connection.close()
+    assert len(setting.list()) == count
+
+
 def test_a_revoked_client_cannot_renew(setting: Setting) -> None:
     """Neither on a new connection nor on one that was open before."""
     identity = setting.enrol("goner")
@@ -468,7 +502,7 @@ def test_half_of_its_life_by_default(start_relay: Callable[..., Relay]) -> None:
 
 
 def test_without_an_authority_there_is_no_enrolment(setting: Setting, start_relay: Callable[..., Relay]) -> None:
-    config = json.loads((setting.relay.state / "segue.json5").read_text())
+    config = setting.configuration()
     del config["enrolment"]
     relay = start_relay("not-enrolling", config=config, authority=setting.authority / "ca.pem", identity=setting.relay.identity)
     connection = http.client.HTTPSConnection("localhost", relay.port, context=relay.context(), timeout=20)
@@ -477,7 +511,7 @@ def test_without_an_authority_there_is_no_enrolment(setting: Setting, start_rela
 
 
 def test_attempts_are_limited(setting: Setting, start_relay: Callable[..., Relay]) -> None:
-    config = json.loads((setting.relay.state / "segue.json5").read_text())
+    config = setting.configuration()
     config["enrolment"]["attemptsPerMinute"] = 5
     relay = start_relay("limited", config=config, authority=setting.authority / "ca.pem", identity=setting.relay.identity)
     limited = Setting(relay, setting.authority, setting.folder, setting.secrets)
@@ -602,8 +636,8 @@ def test_the_command_line_never_repeats_a_token(setting: Setting) -> None:
     assert not (setting.folder / "quiet/key.pem").exists() and not (setting.folder / "quiet/key.pem.new").exists()
 
 
-def test_development_trusts_only_what_it_enrolled(setting: Setting) -> None:
-    """`SERVER_NAMES` of a certificate by the operator's own openssl: a request signed elsewhere stays possible."""
+def test_a_request_signed_without_the_relay(setting: Setting) -> None:
+    """Where the relay is not to hold the authority's key, `segue ca sign` signs elsewhere; what the request asks for does not matter there either."""
     csr_path = setting.folder / "elsewhere.csr"
     request(setting.folder, "elsewhere", extensions=(f"subjectAltName={SERVER_NAMES}",))
     segue("ca", "sign", csr_path, "--client", "elsewhere", "--ca", setting.authority)

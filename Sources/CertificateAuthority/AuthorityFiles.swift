@@ -8,6 +8,8 @@
 /// ```
 struct AuthorityFiles: Sendable {
     let folder: String
+    /// How long a change waits for another one's end.
+    var lockTimeout = Duration.seconds(30)
 
     var certificate: String { folder + "/ca.pem" }
     var key: String { folder + "/ca-key.pem" }

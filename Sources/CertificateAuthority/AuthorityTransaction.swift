@@ -29,7 +29,7 @@ struct AuthorityTransaction: ~Copyable {
     /// Takes the lock, reads everything and mends what a crash left half done.
     static func begin(_ files: AuthorityFiles) throws(CertificateAuthorityFault) -> AuthorityTransaction {
         guard Files.exists(files.certificate), Files.exists(files.key), Files.exists(files.index) else { throw .noAuthority(path: files.folder) }
-        let lock = try FileLock(path: files.lock)
+        let lock = try FileLock(path: files.lock, timeout: files.lockTimeout)
         let settings = try AuthoritySettings.read(path: files.settings)
         let certificate = try PEM.read(CertificateObject.self, path: files.certificate)
         let key = try PrivateKey.read(path: files.key)

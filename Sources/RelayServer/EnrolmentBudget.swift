@@ -16,6 +16,8 @@ struct EnrolmentBudget {
     private let perMinute: UInt64
     private var accounts: [AddressKey: Account] = [:]
     private var newcomers = Account(wholeAt: .zero)
+    /// When the table may be gone through again: a crowd is not to cost that for each of its requests.
+    private var nextSweep = MonotonicInstant.zero
 
     init(perMinute: Int) {
         self.perMinute = UInt64(max(1, perMinute))
@@ -26,7 +28,10 @@ struct EnrolmentBudget {
     /// - Returns: `nil`, or after how many seconds the address may try again.
     mutating func spend(_ address: AddressKey, now: MonotonicInstant) -> Int? {
         if accounts[address] == nil, accounts.count >= Self.addressesMax {
-            accounts = accounts.filter { $0.value.wholeAt > now }
+            if now >= nextSweep {
+                accounts = accounts.filter { $0.value.wholeAt > now }
+                nextSweep = now.advanced(byMilliseconds: 1_000)
+            }
             guard accounts.count < Self.addressesMax else { return spend(&newcomers, now: now) }
         }
         return spend(&accounts[address, default: Account(wholeAt: .zero)], now: now)

@@ -11,6 +11,7 @@ final class EnrolmentWorker: Sendable {
 
     private struct Job: Sendable {
         let request: EnrolmentRequest
+        let posted: MonotonicInstant
         let answer: Answer
     }
 
@@ -34,6 +35,10 @@ final class EnrolmentWorker: Sendable {
 
     /// Jobs that wait; a job takes some milliseconds.
     static let jobsMax = 64
+    /// A client waits for ten seconds. What could not be told to it any more is not begun: it would spend a token on a certificate that nobody gets.
+    static let waitMillisecondsMax: UInt64 = 4_000
+    /// The same for what keeps another process busy with the authority.
+    static let lockTimeout = Duration.seconds(4)
 
     private let desk: Desk
     private let budget: Locked<EnrolmentBudget>
@@ -60,7 +65,8 @@ final class EnrolmentWorker: Sendable {
 
     /// Hands a request over that nobody counts: an administrator's.
     func submit(_ request: EnrolmentRequest, answer: @escaping Answer) {
-        if desk.mailbox.post(Job(request: request, answer: answer)) == .full { answer(.busy) }
+        let job = Job(request: request, posted: MonotonicClock.now(), answer: answer)
+        if desk.mailbox.post(job) == .full { answer(.busy) }
     }
 
     /// Spends one request of an address; answers after how many seconds it may try again, if it may not now.
@@ -75,7 +81,10 @@ final class EnrolmentWorker: Sendable {
             desk.wake.reset()
             jobs.removeAll(keepingCapacity: true)
             desk.mailbox.drain(into: &jobs)
-            for job in jobs { job.answer(perform(job.request, desk)) }
+            for job in jobs {
+                let waited = MonotonicClock.now().milliseconds(since: job.posted)
+                job.answer(waited > waitMillisecondsMax ? .busy : perform(job.request, desk))
+            }
             guard jobs.isEmpty else { continue }
             if isClosing { return }
             var descriptor = pollfd(fd: desk.wake.descriptor.number, events: Int16(POLLIN), revents: 0)

@@ -40,6 +40,8 @@ final class EventLoop {
     var policyGeneration = 0
     /// Pairing, on the one loop that it lives on.
     let pairDesk: PairDesk?
+    /// Sessions that the newest policy has not been asked about yet.
+    var reviews: [Handle] = []
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
@@ -119,7 +121,7 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let deadline = readLater.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
+            let deadline = readLater.isEmpty && reviews.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
             let count: Int
             do {
                 count = try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: MonotonicClock.now()))
@@ -155,6 +157,7 @@ final class EventLoop {
         shared.mailboxes[index].drain(into: &mail)
         drainRings()
         handleMail()
+        if !reviews.isEmpty { reviewSome() }
         drainInbox()
         timers.advance(to: now)
         while let expired = timers.nextExpired() { fire(expired) }

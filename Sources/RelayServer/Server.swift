@@ -60,7 +60,10 @@ package final class Server {
         }
         let authority: CertificateAuthority?
         do throws(CertificateAuthorityFault) {
-            authority = if let enrolment = configuration.enrolment { try .open(directory: enrolment.authority) } else { nil }
+            authority =
+                if let enrolment = configuration.enrolment {
+                    try .open(directory: enrolment.authority, lockTimeout: EnrolmentWorker.lockTimeout)
+                } else { nil }
         } catch {
             throw .enrolment(error)
         }
