@@ -41,7 +41,9 @@ extension EventLoop {
     /// A join of a pair's room: the loop that knows the pairs passes it on to the room's home, so that it never overtakes the end of the pair.
     func joinPair(_ channel: Channel, _ id: UInt64, _ join: ClientRequest.Join, _ name: RoomName) throws(Refusal) {
         // A token alone opens no pair's room, whatever it says.
-        guard let principal = channel.principal, let party = PairParty(principal), join.role == nil || join.role == .speaker else { throw .notAllowed }
+        guard let principal = channel.principal, let party = PairParty(principal), join.role == nil || join.role == .speaker else {
+            throw .notAllowed
+        }
         let admission = RoomAdmission(role: .speaker, publish: .all, settings: RoomSettings())
         let request = beginJoin(channel, id, name, admission, displayName: join.displayName)
         post(.pairing(.join(PairJoin(request: request, fingerprint: party.fingerprint, grant: join.grant))), to: PairDesk.loop)
