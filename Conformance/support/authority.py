@@ -145,6 +145,16 @@ class Authority:
         forged.write_text(f"-----BEGIN EC PRIVATE KEY-----\n{body}-----END EC PRIVATE KEY-----\n")
         return Identity(identity.certificate, forged)
 
+    def configuration(self, server: Identity, **tls: object) -> dict:
+        """A relay's configuration with this authority for both sides; `tls` replaces members of its `tls`."""
+        settings = {
+            "certificates": [{"chain": str(server.certificate), "key": str(server.key)}],
+            "clientAuthorities": [str(self.certificate)],
+            "revocationLists": [str(self.revocations)],
+            "clientCertificates": "required",
+        }
+        return {"listen": ["127.0.0.1:0"], "tls": settings | tls}
+
     def revoke(self, identity: Identity) -> None:
         openssl("ca", "-batch", "-config", self._configure(), "-revoke", identity.certificate, "-crl_reason", "keyCompromise")
         self.write_revocations()

@@ -27,10 +27,11 @@ class StreamRefused(Exception):
 class H2Client:
     """One HTTP/2 connection over TLS, blocking; the WebSockets and requests on it pump it whenever one of them waits."""
 
-    def __init__(self, port: int, context: ssl.SSLContext, *, window: int = 1 << 20):
+    def __init__(self, port: int, context: ssl.SSLContext | None, *, window: int = 1 << 20, prelude: bytes = b""):
         self.authority = f"localhost:{port}"
-        self.socket = tls.connect(port, context)
-        assert self.socket.selected_alpn_protocol() == "h2", "ALPN did not choose h2"
+        self.socket = tls.connect(port, context, prelude=prelude)
+        # Without TLS both ends know beforehand that it is HTTP/2 (RFC 9113 §3.3).
+        assert context is None or self.socket.selected_alpn_protocol() == "h2", "ALPN did not choose h2"
         self.connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
         self.connection.initiate_connection()
         self.connection.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: window})

@@ -16,8 +16,8 @@ class Response:
 
 
 class RawHTTP1:
-    def __init__(self, port: int, context: ssl.SSLContext):
-        self.socket = tls.connect(port, context)
+    def __init__(self, port: int, context: ssl.SSLContext | None, *, prelude: bytes = b""):
+        self.socket = tls.connect(port, context, prelude=prelude)
         self.buffer = b""
 
     def __enter__(self) -> RawHTTP1:

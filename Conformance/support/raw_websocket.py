@@ -46,9 +46,15 @@ class RawWebSocket:
     """An upgraded connection. Incoming frames are parsed strictly: the server's own faults show as AssertionError."""
 
     def __init__(
-        self, port: int, context: ssl.SSLContext, path: str = "/echo", subprotocol: str | None = None, headers: tuple[tuple[str, str], ...] = ()
+        self,
+        port: int,
+        context: ssl.SSLContext | None,
+        path: str = "/echo",
+        subprotocol: str | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+        prelude: bytes = b"",
     ):
-        self.socket = tls.connect(port, context)
+        self.socket = tls.connect(port, context, prelude=prelude)
         key = base64.b64encode(os.urandom(16))
         lines = [f"GET {path} HTTP/1.1", f"Host: localhost:{port}", "Upgrade: websocket", "Connection: Upgrade"]
         lines += [f"Sec-WebSocket-Key: {key.decode()}", "Sec-WebSocket-Version: 13"]

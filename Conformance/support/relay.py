@@ -107,6 +107,13 @@ class Relay:
         self.process.kill()
         raise AssertionError(f"the relay was not ready after {START_SECONDS_MAX} s:\n{self.log()}")
 
+    @property
+    def proxy_port(self) -> int:
+        """The port of the first listener without TLS."""
+        found = re.search(r"^proxy http://[^\s:]+:(\d+)", self.log_paths[0].read_text(errors="replace"), re.MULTILINE)
+        assert found, self.log()
+        return int(found.group(1))
+
     def log(self) -> str:
         return "".join(path.read_text(errors="replace") for path in self.log_paths if path.exists())
 

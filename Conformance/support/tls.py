@@ -30,10 +30,16 @@ def client_context(
     return context
 
 
-def connect(port: int, context: ssl.SSLContext, *, session: ssl.SSLSession | None = None, name: str = "localhost") -> ssl.SSLSocket:
-    """A TLS connection to the relay on loopback."""
+def connect(
+    port: int, context: ssl.SSLContext | None, *, session: ssl.SSLSession | None = None, name: str = "localhost", prelude: bytes = b""
+) -> socket.socket:
+    """A connection to the relay on loopback: TLS, or without a context plain TCP. `prelude` goes before everything, as a proxy's header does."""
     raw = socket.create_connection(("127.0.0.1", port), timeout=SECONDS_MAX)
     try:
+        if prelude:
+            raw.sendall(prelude)
+        if context is None:
+            return raw
         return context.wrap_socket(raw, server_hostname=name, session=session)
     except BaseException:
         raw.close()

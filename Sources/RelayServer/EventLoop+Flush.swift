@@ -137,6 +137,21 @@ extension EventLoop {
     // MARK: HTTP/2
 
     private func flushHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
+        try produceHTTP2(connection, session)
+        if !connection.isBlocked { connection.lastProgress = now }
+        // Producing may have closed streams.
+        while let event = session.nextEvent() {
+            if case .streamClosed(let id, let code) = event { streamClosed(connection, session, id, code) }
+        }
+        if connection.endsWithChannels, connection.channels.isEmpty, !connection.closesAfterOutbound {
+            session.goAway(.noError)
+            try produceHTTP2(connection, session)
+            closeAfterFlush(connection, reason: "untrusted")
+        }
+        if session.isFinished, !connection.isBlocked { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_finished") }
+    }
+
+    private func produceHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
         while !connection.isBlocked {
             for (stream, channel) in connection.channels { flushHTTP2Channel(session, channel, stream) }
             _ = session.produce(into: &http2Output, upTo: EventLoop.egressBytes, now: now)
@@ -145,13 +160,6 @@ extension EventLoop {
             try unsafe connection.secure.send(http2Output.readable)
             counters.sends &+= 1
         }
-        if !connection.isBlocked { connection.lastProgress = now }
-        // Producing may have closed streams.
-        while let event = session.nextEvent() {
-            if case .streamClosed(let id, let code) = event { streamClosed(connection, session, id, code) }
-        }
-        if connection.endsWithChannels, connection.channels.isEmpty { closeAfterFlush(connection, reason: "untrusted") }
-        if session.isFinished, !connection.isBlocked { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_finished") }
     }
 
     /// Gives a stream as much as flow control lets out at once, so that what waits can still be dropped when it grows old.

@@ -28,7 +28,10 @@ extension EventLoop {
     func drainHTTP2(_ connection: Connection, _ session: HTTP2Session) {
         while connections.contains(connection.handle), let event = session.nextEvent() { handle(event, connection, session) }
         guard connections.contains(connection.handle) else { return }
-        if connection.endsWithChannels, connection.channels.isEmpty { closeAfterFlush(connection, reason: connection.closeReason ?? "untrusted") }
+        if connection.endsWithChannels, connection.channels.isEmpty, !connection.closesAfterOutbound {
+            session.goAway(.noError)
+            closeAfterFlush(connection, reason: connection.closeReason ?? "untrusted")
+        }
         if session.fault != nil { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_fault") }
         renewDeadline(connection, session)
         markDirty(connection)
@@ -90,6 +93,10 @@ extension EventLoop {
     }
 
     private func request(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ fields: [HTTP2Field], _ endOfStream: Bool) {
+        guard !connection.endsWithChannels else {
+            session.reset(id, .refusedStream)
+            return
+        }
         counters.httpRequests &+= 1
         let received: HTTPRequestHead
         do {

@@ -49,12 +49,13 @@ extension EventLoop {
         closeExpiredForwarded(seconds)
     }
 
-    /// Sessions end with a close frame that says why; other connections just end.
+    /// Sessions end with a close frame that says why; other connections just end. Over HTTP/2, GOAWAY comes after the last close frame: there are clients that
+    /// read nothing behind it.
     func endTrust(_ connection: Connection, reason: String) {
         let channels = connection.webSockets
         for channel in channels { beginClose(channel, .policyViolation, reason: reason, counted: reason) }
         connection.endsWithChannels = true
-        if case .http2(let session) = connection.phase { session.goAway(.noError) }
+        if channels.isEmpty, case .http2(let session) = connection.phase { session.goAway(.noError) }
         if channels.isEmpty { closeAfterFlush(connection, reason: reason) }
     }
 

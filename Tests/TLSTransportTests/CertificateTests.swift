@@ -34,6 +34,15 @@ struct CertificateCase: CustomTestStringConvertible, Sendable {
         CertificateCase(client: "revoked", lists: ["root.der.crl"], fault: .revoked, alert: 44),
         CertificateCase(client: "client", lists: ["root.crl"]),
         CertificateCase(client: "client", lists: ["root-stale.crl"], fault: .crlExpired, alert: 45),
+        // Delta lists (RFC 5280 §5.2.4).
+        CertificateCase(client: "revoked", lists: ["root-base.crl"]),
+        CertificateCase(client: "revoked", lists: ["root-base.crl", "root-delta.crl"], fault: .revoked, alert: 44),
+        CertificateCase(client: "revoked", lists: ["root-delta.crl", "root-base.crl"], fault: .revoked, alert: 44),
+        CertificateCase(client: "client", lists: ["root-base.crl", "root-delta.crl"]),
+        // It continues a later complete list than the one that is there, so it says nothing.
+        CertificateCase(client: "revoked", lists: ["root-base.crl", "root-later-delta.crl"]),
+        CertificateCase(client: "inter-client", lists: ["root-base.crl", "root-delta.crl"], chain: true, fault: .crlMissing, alert: 48),
+        CertificateCase(client: "inter-client", lists: ["inter.crl", "root-base.crl", "root-delta.crl"], revocation: .chain, chain: true),
         CertificateCase(client: "inter-client", lists: ["root.crl"], chain: true, fault: .crlMissing, alert: 48),
         CertificateCase(client: "inter-client", lists: ["root.crl"], revocation: .whereListed, chain: true),
         CertificateCase(client: "inter-client", lists: ["inter.crl"], chain: true),

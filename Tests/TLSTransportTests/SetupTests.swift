@@ -75,6 +75,16 @@ import Testing
         #expect(detail.contains("key too small"))
     }
 
+    @Test("RFC 5280 §5.2.4 a delta list is refused without its issuer's complete list, or one that points to no deltas (§5.2.6)")
+    func deltas() throws {
+        func outcome(_ lists: [String]) -> TLSSetupError? { failure { $0.revocationListFiles = lists.map(Contexts.pki.path) } }
+        let delta = TLSSetupError.deltaWithoutBase(path: Contexts.pki.path("root-delta.crl"))
+        #expect(outcome(["root-delta.crl"]) == delta)
+        #expect(outcome(["root-lone-base.crl", "root-delta.crl"]) == delta)
+        #expect(outcome(["inter.crl", "root-delta.crl"]) == delta)
+        #expect(outcome(["root-delta.crl", "root-base.crl"]) == nil)
+    }
+
     @Test("settings that make no sense are refused")
     func settings() {
         #expect(failure { $0.keyPairs = [] } == .noKeyPair)

@@ -43,6 +43,7 @@ final class TestPKI: Sendable {
         try makeSelfSigned()
         try makeMismatchedKey()
         try makeRevocationLists()
+        try makeResponses()
         try join(["inter-client.pem", "inter.pem"], as: "inter-client-chain.pem")
     }
 
@@ -52,6 +53,8 @@ final class TestPKI: Sendable {
     private static let recipes: [Recipe] = [
         Recipe(name: "server", usage: "serverAuth", alternativeNames: serverNames),
         Recipe(name: "server-rsa", usage: "serverAuth", alternativeNames: serverNames, keyKind: rsa),
+        Recipe(name: "server-revoked", usage: "serverAuth", alternativeNames: serverNames),
+        Recipe(name: "responder", usage: "OCSPSigning"),
         Recipe(name: "server-expired", usage: "serverAuth", alternativeNames: serverNames, end: "20210101000000Z"),
         Recipe(name: "client", alternativeNames: "DNS:alice.example,URI:urn:segue:alice,email:alice@example.org"),
         Recipe(name: "client-rsa", alternativeNames: "DNS:rsa.example", keyKind: rsa),
@@ -110,6 +113,17 @@ final class TestPKI: Sendable {
             policy=p
             [p]
             commonName=supplied
+            [lone_base]
+            2.5.29.20=DER:02:01:10
+            [base]
+            2.5.29.20=DER:02:01:10
+            freshestCRL=URI:http://crl.example/delta
+            [delta]
+            2.5.29.20=DER:02:01:11
+            2.5.29.27=critical,DER:02:01:10
+            [later_delta]
+            2.5.29.20=DER:02:01:21
+            2.5.29.27=critical,DER:02:01:20
 
             """)
     }
@@ -160,11 +174,39 @@ final class TestPKI: Sendable {
             "ca", "-config", "root.cnf", "-gencrl", "-out", "root-stale.crl", "-crl_lastupdate", "20200101000000Z", "-crl_nextupdate",
             "20210101000000Z",
         ])
+        try openssl(["ca", "-config", "root.cnf", "-gencrl", "-crlexts", "base", "-out", "root-base.crl"] + valid)
+        try openssl(["ca", "-config", "root.cnf", "-gencrl", "-crlexts", "lone_base", "-out", "root-lone-base.crl"] + valid)
         try openssl("ca", "-config", "root.cnf", "-revoke", "revoked.pem")
+        try openssl(["ca", "-config", "root.cnf", "-gencrl", "-crlexts", "delta", "-out", "root-delta.crl"] + valid)
+        try openssl(["ca", "-config", "root.cnf", "-gencrl", "-crlexts", "later_delta", "-out", "root-later-delta.crl"] + valid)
         try openssl(["ca", "-config", "root.cnf", "-gencrl", "-out", "root.crl"] + valid)
         try openssl("crl", "-in", "root.crl", "-outform", "DER", "-out", "root.der.crl")
         try openssl("ca", "-config", "root.cnf", "-revoke", "inter.pem")
         try openssl(["ca", "-config", "root.cnf", "-gencrl", "-out", "root-inter-revoked.crl"] + valid)
+    }
+
+    /// OCSP responses (RFC 6960), named by what they are; all but `server.ocsp` and `delegated.ocsp` are of no use for the server's certificate.
+    private func makeResponses() throws {
+        func respond(_ name: String, about subject: String, signer: String = "root", index: String = "root.db", _ more: [String] = ["-ndays", "7"])
+            throws
+        {
+            try openssl(
+                ["ocsp", "-index", index, "-rsigner", "\(signer).pem", "-rkey", "\(signer).key", "-CA", "root.pem", "-issuer", "root.pem"]
+                    + ["-cert", "\(subject).pem", "-respout", path("\(name).ocsp")] + more)
+        }
+        try respond("server", about: "server")
+        try respond("delegated", about: "server", signer: "responder")
+        try respond("not-appointed", about: "server", signer: "client")
+        try respond("foreign-signer", about: "server", signer: "foreign")
+        try respond("other-certificate", about: "server-rsa")
+        try respond("endless", about: "server", [])
+        try write("empty.db", "")
+        try respond("unknown", about: "server", index: "empty.db")
+        try openssl("ca", "-config", "root.cnf", "-revoke", "server-revoked.pem")
+        try respond("server-revoked", about: "server-revoked")
+        // RFC 6960 §4.2.1: tryLater (3).
+        try Data([0x30, 0x03, 0x0A, 0x01, 0x03]).write(to: URL(fileURLWithPath: path("try-later.ocsp")))
+        try write("text.ocsp", "no response\n")
     }
 
     private func join(_ files: [String], as name: String) throws {
