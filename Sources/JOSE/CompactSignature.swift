@@ -14,7 +14,7 @@ struct CompactSignature {
         guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
             let signature = Base64URL.decode(parts[2])
         else { throw .malformed }
-        guard let members = try? JSONValue(parsing: header).object else { throw .malformed }
+        guard let members = try? StrictJSON(parsing: header).object else { throw .malformed }
 
         guard let algorithm = members["alg"]?.string.flatMap(SignatureAlgorithm.init(rawValue:)) else { throw .algorithm }
         // Extensions that must be understood are not; `b64` would change what is signed; `cty` says that the payload is a token again. Keys and

@@ -10,8 +10,8 @@ package struct JSONWebKeySet: Sendable {
     /// - Parameter bytes: the file's contents.
     package init(parsing bytes: [UInt8]) throws(JSONWebKeySetFault) {
         guard bytes.count <= JSONWebKeySet.bytesMax else { throw .tooLarge(bytesMax: JSONWebKeySet.bytesMax) }
-        let document: JSONValue
-        do { document = try JSONValue(parsing: bytes) } catch { throw .notJSON(error) }
+        let document: StrictJSON
+        do { document = try StrictJSON(parsing: bytes) } catch { throw .notJSON(error) }
         guard let values = document.object?["keys"]?.array else { throw .notAKeySet }
         guard values.count <= JSONWebKeySet.keysMax else { throw .tooManyKeys(max: JSONWebKeySet.keysMax) }
         var keys: [JSONWebKey] = []

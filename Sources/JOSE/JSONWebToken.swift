@@ -24,7 +24,7 @@ package struct JSONWebToken: Sendable {
     /// Takes the claims out and holds them to the requirements: everything but the signature.
     init(_ signed: CompactSignature, _ requirements: TokenRequirements, now: Int64) throws(TokenFault) {
         guard requirements.accepts(type: signed.type) else { throw .type }
-        guard let members = try? JSONValue(parsing: signed.payload).object else { throw .malformed }
+        guard let members = try? StrictJSON(parsing: signed.payload).object else { throw .malformed }
         let claims = ClaimReader(members: members)
         guard let expiresAt = try claims.time(.expirationTime, .down) else { throw .claimMissing(.expirationTime) }
         notBefore = try claims.time(.notBefore, .up)

@@ -22,7 +22,7 @@ package enum SigningKeyFault: Error, Hashable, Sendable, CustomStringConvertible
         }
     }
 
-    private static func text(_ code: Int32) -> String {
+    static func text(_ code: Int32) -> String {
         guard let text = unsafe strerror(code) else { return "error \(code)" }
         return unsafe String(cString: text)
     }

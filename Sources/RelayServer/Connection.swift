@@ -57,6 +57,8 @@ final class Connection {
     /// Bytes were left in the receive buffers so that other connections get their turn.
     var readsLater = false
     var closeReason: String?
+    /// Tokens in requests for WebSockets.
+    var tokenBudget: RequestBudget
 
     init(
         secure: SecureConnection, descriptor: FileDescriptor, address: SocketAddress, hop: Hop, contextGeneration: Int, limits: Limits,
@@ -65,6 +67,7 @@ final class Connection {
         self.hop = hop
         self.contextGeneration = contextGeneration
         lastProgress = now
+        tokenBudget = RequestBudget(perSecond: EventLoop.tokenTriesPerSecond, now: now)
         lastRequest = now
         self.secure = secure
         self.descriptor = descriptor

@@ -65,7 +65,7 @@ extension EventLoop {
         let (head, requester) = identify(head, connection)
         switch UpgradeDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            upgrade(connection, request, requester)
+            upgrade(connection, request, head, requester)
             return
         case .refuse(let refusal) where Endpoints.isWebSocketPath(head.path, echo: shared.configuration.echo):
             let (response, body) = ProblemDocument(refusal).response(extra: refusal.responseFields(over: head.version))
@@ -132,12 +132,12 @@ extension EventLoop {
 
     // MARK: Upgrade
 
-    private func upgrade(_ connection: Connection, _ request: WebSocketRequest, _ requester: Requester) {
-        switch acceptance(of: request, requester, over: .http1) {
-        case .refuse(let status, let detail):
-            let (response, body) = ProblemDocument(status: status, detail: detail).response()
+    private func upgrade(_ connection: Connection, _ request: WebSocketRequest, _ head: HTTPRequestHead, _ requester: Requester) {
+        switch acceptance(of: request, head, requester, connection, over: .http1) {
+        case .refuse(let status, let detail, let fields):
+            let (response, body) = ProblemDocument(status: status, detail: detail).response(extra: fields)
             writeHTTP1(connection, response, body, keepsAlive: false)
-        case .accept(let purpose, let answer):
+        case .accept(let purpose, let answer, let token):
             let head = HTTPResponseHead.webSocketAccepted(
                 accept: answer.accept ?? "", subprotocol: answer.subprotocol, extensions: answer.extensions)
             counters.responses[101, default: 0] &+= 1
@@ -146,7 +146,7 @@ extension EventLoop {
                 return
             }
             connection.outbound.append(bytes)
-            guard let channel = openChannel(connection, stream: nil, purpose, requester, answer.deflate) else { return }
+            guard let channel = openChannel(connection, stream: nil, purpose, requester, token, answer.deflate) else { return }
             connection.phase = .webSocket(channel)
             setDeadline(connection, .distantFuture)
             markDirty(connection)

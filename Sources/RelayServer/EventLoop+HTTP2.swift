@@ -111,7 +111,7 @@ extension EventLoop {
         let (head, requester) = identify(received, connection)
         switch ExtendedConnectDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            connect(connection, session, id, request, requester)
+            connect(connection, session, id, request, head, requester)
         case .accept:
             respondHTTP2(session, id, ProblemDocument(status: .notFound, detail: "There is no WebSocket at this path.").response())
         case .refuse(let refusal):
@@ -147,18 +147,19 @@ extension EventLoop {
     }
 
     private func connect(
-        _ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest, _ requester: Requester
+        _ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest, _ head: HTTPRequestHead,
+        _ requester: Requester
     ) {
-        switch acceptance(of: request, requester, over: .http2) {
-        case .refuse(let status, let detail):
-            respondHTTP2(session, id, ProblemDocument(status: status, detail: detail).response())
-        case .accept(let purpose, let answer):
+        switch acceptance(of: request, head, requester, connection, over: .http2) {
+        case .refuse(let status, let detail, let fields):
+            respondHTTP2(session, id, ProblemDocument(status: status, detail: detail).response(extra: fields))
+        case .accept(let purpose, let answer, let token):
             var fields: [HTTP2Field] = []
             if let subprotocol = answer.subprotocol { fields.append(("sec-websocket-protocol", subprotocol)) }
             if let extensions = answer.extensions { fields.append(("sec-websocket-extensions", extensions)) }
             counters.responses[200, default: 0] &+= 1
             guard session.respond(id, status: 200, fields: fields, endOfStream: false),
-                let channel = openChannel(connection, stream: id, purpose, requester, answer.deflate)
+                let channel = openChannel(connection, stream: id, purpose, requester, token, answer.deflate)
             else { return }
             connection.channels.append((id, channel))
         }

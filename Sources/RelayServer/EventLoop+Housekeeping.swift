@@ -21,6 +21,7 @@ extension EventLoop {
         }
         closeExpiredCertificates()
         expirePairs()
+        closeExpiredTokens()
         shared.board.publish(snapshot(), loop: index)
         if let deadline = drainDeadline, now >= deadline || shared.webSockets.load(ordering: .acquiring) == 0 { endDrain() }
     }

@@ -28,13 +28,13 @@ extension EventLoop {
             audit(request.type, channel, .refused(Refusal.certificateNeeded.code), [])
             throw .certificateNeeded
         }
-        let source = channel.connection.address.key
+        let source = channel.clientAddress.key
         post(
             .pairing(
                 .ask(
                     PairAsk(
                         address: address(of: channel), requestID: id, request: request, actor: principal.name,
-                        origin: "\(channel.connection.address)", source: PairSource(high: source.high, low: source.low)))),
+                        origin: "\(channel.clientAddress)", source: PairSource(high: source.high, low: source.low)))),
             to: PairDesk.loop)
     }
 

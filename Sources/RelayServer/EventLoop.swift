@@ -31,6 +31,8 @@ final class EventLoop {
     var timers: TimerWheel
     var listeners: [LoopListener]
     var context: TLSContext
+    /// Whose bearer tokens are believed; `nil`: nobody's.
+    var tokens: TokenVerifier?
     /// Who may do what.
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
@@ -240,6 +242,7 @@ final class EventLoop {
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .reload(let context): reload(context)
+        case .tokens(let verifier): adopt(verifier)
         case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true

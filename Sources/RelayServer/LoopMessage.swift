@@ -53,6 +53,7 @@ enum LoopMessage: Sendable {
     // From the supervisor.
     case reload(TLSContext)
     case policy(AccessPolicy)
+    case tokens(TokenVerifier)
     case drain(deadlineMilliseconds: UInt64)
     case stop
 }

@@ -52,6 +52,8 @@ struct PrometheusText {
         single("segue_websockets_opened_total", "counter", "WebSockets opened.", Double(sum.webSocketsOpened))
         byLabel("segue_websockets_closed_total", "counter", "WebSockets that ended.", "reason", sum.webSocketsClosed)
         single("segue_sessions", "gauge", "Sessions that said hello.", Double(sum.sessions))
+        single("segue_tokens_accepted_total", "counter", "Bearer tokens accepted.", Double(sum.tokensAccepted))
+        byLabel("segue_tokens_refused_total", "counter", "Bearer tokens refused.", "reason", sum.tokensRefused)
         byLabel("segue_request_errors_total", "counter", "Requests that were answered with an error.", "code", sum.requestErrors)
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+package import JOSE
 package import Reactor
 import RelayBase
 import RelayRooms
@@ -10,6 +11,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
     case state(StateFault)
+    case tokens(JSONWebKeySetFileFault)
     case system(SystemFault)
 
     package var description: String {
@@ -17,6 +19,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
         case .state(let fault): "\(fault)"
+        case .tokens(let fault): "tokens.keys: \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -64,7 +67,19 @@ package final class Server {
         } catch {
             throw .tls(error)
         }
+        try addTokens(configuration)
         try start(configuration, context)
+    }
+
+    /// The keys of bearer tokens wait in the loops' mailboxes before anybody can connect.
+    private func addTokens(_ configuration: ServerConfiguration) throws(ServerFault) {
+        guard let settings = configuration.tokens else { return }
+        reloads.add(Reloads.Part(.tokens, files: [settings.keysFile]) { [shared] in shared.broadcast(.tokens(try TokenVerifier(settings))) })
+        do {
+            shared.broadcast(.tokens(try TokenVerifier(settings)))
+        } catch {
+            throw .tokens(error)
+        }
     }
 
     /// What is read anew when its files change, or on SIGHUP. Parts are made before their files are read for the first time.

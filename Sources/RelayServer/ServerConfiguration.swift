@@ -14,6 +14,8 @@ package struct ServerConfiguration: Sendable {
     package var origins: OriginAllowList
     /// The file that ``policy`` is read from, at the start and whenever it changes; whoever sets it sets both.
     package var policyFile: String?
+    /// Whose bearer tokens are believed; `nil`: nobody's.
+    package var tokens: TokenSettings?
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
     package var policy = AccessPolicy()
     package var proxies = ProxySettings()
@@ -105,6 +107,7 @@ package struct ServerConfiguration: Sendable {
         }
         reader.object("tls") { readTLS(&$0) }
         reader.object("proxies") { proxies.read(&$0) }
+        reader.object("tokens") { tokens = TokenSettings(&$0) }
         reader.object("limits") { readLimits(&$0) }
         reader.object("echo") { reader in
             if let value = reader.bool("enabled") { echo = value }

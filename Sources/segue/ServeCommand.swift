@@ -90,7 +90,7 @@ enum ServeCommand {
             return try Server(configuration, log: log)
         } catch {
             switch error {
-            case .tls, .state: throw CommandFailure(code: .configuration, message: "\(error)")
+            case .tls, .state, .tokens: throw CommandFailure(code: .configuration, message: "\(error)")
             case .listen(_, let fault) where fault.errno == EADDRINUSE:
                 throw CommandFailure(code: .failure, message: "\(error)\nIs another relay running there? Choose another address with --listen.")
             case .listen, .system: throw CommandFailure(code: .failure, message: "\(error)")

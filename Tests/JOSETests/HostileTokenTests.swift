@@ -119,7 +119,7 @@ struct HostileTokenTests {
             }
             _ = issuer.fault(of: String(decoding: input, as: UTF8.self))
             _ = try? JSONWebKeySet(parsing: input)
-            _ = try? JSONValue(parsing: input)
+            _ = try? StrictJSON(parsing: input)
         }
     }
 

@@ -2,7 +2,7 @@ import JOSE
 import Testing
 
 @Suite("RFC 8259: JSON, read strictly")
-struct JSONValueTests {
+struct StrictJSONTests {
     @Test(
         "what is no JSON text is refused",
         arguments: [
@@ -13,21 +13,21 @@ struct JSONValueTests {
             "0x10", "NaN", "Infinity", "//c\n1", "\u{FEFF}1", "{\"a\":1}x",
         ])
     func refused(text: String) {
-        #expect(throws: JSONFault.self) { try JSONValue(parsing: bytes(text)) }
+        #expect(throws: JSONFault.self) { try StrictJSON(parsing: bytes(text)) }
     }
 
     @Test(
         "bytes that are no UTF-8 are refused",
         arguments: [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xE2, 0x82]] as [[UInt8]])
     func utf8(sequence: [UInt8]) {
-        #expect(throws: JSONFault.self) { try JSONValue(parsing: [0x22] + sequence + [0x22]) }
+        #expect(throws: JSONFault.self) { try StrictJSON(parsing: [0x22] + sequence + [0x22]) }
     }
 
     @Test(
         "RFC 7515 §4, RFC 7519 §4 a member that is named twice is refused wherever it stands",
         arguments: ["{\"a\":1,\"a\":1}", "{\"a\":1,\"\\u0061\":2}", "[{\"b\":{\"c\":[],\"c\":[]}}]"])
     func duplicates(text: String) {
-        #expect { try JSONValue(parsing: bytes(text)) } throws: { fault in
+        #expect { try StrictJSON(parsing: bytes(text)) } throws: { fault in
             if case JSONFault.duplicateMember = fault { true } else { false }
         }
     }
@@ -35,10 +35,10 @@ struct JSONValueTests {
     @Test("names that Unicode calls equivalent are different names")
     func equivalence() throws {
         // U+00C5 and U+212B, of which Swift says that they are the same character.
-        let object = try #require(JSONValue(parsing: bytes("{\"\u{C5}\":1,\"\u{212B}\":2}")).object)
+        let object = try #require(StrictJSON(parsing: bytes("{\"\u{C5}\":1,\"\u{212B}\":2}")).object)
         #expect(object.count == 2)
         // U+212A, the Kelvin sign, is no K.
-        #expect(try #require(JSONValue(parsing: bytes("{\"\u{212A}\":1}")).object)["K"] == nil)
+        #expect(try #require(StrictJSON(parsing: bytes("{\"\u{212A}\":1}")).object)["K"] == nil)
     }
 
     @Test("depth is bounded, in both directions exactly")
@@ -46,15 +46,15 @@ struct JSONValueTests {
         func nested(_ depth: Int) -> [UInt8] {
             [UInt8](repeating: UInt8(ascii: "["), count: depth) + [UInt8](repeating: UInt8(ascii: "]"), count: depth)
         }
-        _ = try JSONValue(parsing: nested(16))
-        #expect(throws: JSONFault.tooDeep(offset: 16)) { try JSONValue(parsing: nested(17)) }
-        #expect(throws: JSONFault.tooDeep(offset: 16)) { try JSONValue(parsing: [UInt8](repeating: UInt8(ascii: "["), count: 200_000)) }
+        _ = try StrictJSON(parsing: nested(16))
+        #expect(throws: JSONFault.tooDeep(offset: 16)) { try StrictJSON(parsing: nested(17)) }
+        #expect(throws: JSONFault.tooDeep(offset: 16)) { try StrictJSON(parsing: [UInt8](repeating: UInt8(ascii: "["), count: 200_000)) }
     }
 
     @Test("escapes, blanks and all kinds of values are read")
     func values() throws {
         let text = " {\"a\" : \"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00\" ,\t\"b\":[null,true,false,-0,1.5E-3,{}],\r\n\"\":\"é\"} "
-        let object = try #require(JSONValue(parsing: bytes(text)).object)
+        let object = try #require(StrictJSON(parsing: bytes(text)).object)
         #expect(object["a"]?.string == "\"\\/\u{8}\u{C}\n\r\té😀")
         #expect(object[""]?.string == "é")
         let values = try #require(object["b"]?.array)

@@ -1,38 +1,38 @@
 /// A JSON text (RFC 8259) read more strictly than a general decoder does: an object that names a member twice is refused wherever it stands
 /// (RFC 7515 §4, RFC 7519 §4: duplicates are refused or the last one wins, and two readers that differ in that can be played against each other),
 /// and depth is bounded.
-package indirect enum JSONValue: Sendable {
+package indirect enum StrictJSON: Sendable {
     case null
     case boolean(Bool)
     /// The number as it is written.
     case number(String)
     case string(String)
-    case array([JSONValue])
+    case array([StrictJSON])
     case object(JSONObject)
 
     /// - Throws: ``JSONFault`` for anything but exactly one JSON value in UTF-8.
     package init(parsing bytes: [UInt8]) throws(JSONFault) {
-        var reader = JSONReader(bytes)
+        var reader = StrictJSONReader(bytes)
         self = try reader.document()
     }
 
     package var string: String? { if case .string(let text) = self { text } else { nil } }
-    package var array: [JSONValue]? { if case .array(let values) = self { values } else { nil } }
+    package var array: [StrictJSON]? { if case .array(let values) = self { values } else { nil } }
     package var object: JSONObject? { if case .object(let object) = self { object } else { nil } }
 }
 
 /// The members of an object. Names are compared byte for byte: no Unicode equivalence makes one name pass for another.
 package struct JSONObject: Sendable {
-    private var members: [[UInt8]: JSONValue] = [:]
+    private var members: [[UInt8]: StrictJSON] = [:]
 
     init() {}
 
-    package subscript(_ name: String) -> JSONValue? { members[Array(name.utf8)] }
+    package subscript(_ name: String) -> StrictJSON? { members[Array(name.utf8)] }
 
     package var count: Int { members.count }
 
     /// - Returns: false when the name is there already.
-    mutating func insert(_ name: String, _ value: JSONValue) -> Bool {
+    mutating func insert(_ name: String, _ value: StrictJSON) -> Bool {
         members.updateValue(value, forKey: Array(name.utf8)) == nil
     }
 }
@@ -47,13 +47,13 @@ package enum JSONFault: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .syntax(let offset): "no valid JSON at byte \(offset)"
         case .duplicateMember(let offset): "a member is named twice in one object, the second time before byte \(offset)"
-        case .tooDeep(let offset): "nested more than \(JSONReader.depthMax) deep at byte \(offset)"
+        case .tooDeep(let offset): "nested more than \(StrictJSONReader.depthMax) deep at byte \(offset)"
         }
     }
 }
 
 /// Reads by recursive descent, one level of the stack for each of depth.
-struct JSONReader {
+struct StrictJSONReader {
     static let depthMax = 16
     private static let numberBytesMax = 64
 
@@ -64,7 +64,7 @@ struct JSONReader {
         self.bytes = bytes
     }
 
-    mutating func document() throws(JSONFault) -> JSONValue {
+    mutating func document() throws(JSONFault) -> StrictJSON {
         let value = try value(depth: 0)
         skipSpace()
         guard offset == bytes.count else { throw .syntax(offset: offset) }
@@ -87,7 +87,7 @@ struct JSONReader {
         guard take(wanted) else { throw .syntax(offset: offset) }
     }
 
-    private mutating func value(depth: Int) throws(JSONFault) -> JSONValue {
+    private mutating func value(depth: Int) throws(JSONFault) -> StrictJSON {
         skipSpace()
         guard let byte = next else { throw .syntax(offset: offset) }
         switch byte {
@@ -101,7 +101,7 @@ struct JSONReader {
         }
     }
 
-    private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(JSONFault) -> JSONValue {
+    private mutating func literal(_ text: StaticString, _ value: StrictJSON) throws(JSONFault) -> StrictJSON {
         let wanted = Array(text.description.utf8)
         guard bytes[offset...].starts(with: wanted) else { throw .syntax(offset: offset) }
         offset += wanted.count
@@ -109,7 +109,7 @@ struct JSONReader {
     }
 
     private mutating func object(depth: Int) throws(JSONFault) -> JSONObject {
-        guard depth <= JSONReader.depthMax else { throw .tooDeep(offset: offset) }
+        guard depth <= StrictJSONReader.depthMax else { throw .tooDeep(offset: offset) }
         try expect("{")
         var object = JSONObject()
         skipSpace()
@@ -126,10 +126,10 @@ struct JSONReader {
         return object
     }
 
-    private mutating func array(depth: Int) throws(JSONFault) -> [JSONValue] {
-        guard depth <= JSONReader.depthMax else { throw .tooDeep(offset: offset) }
+    private mutating func array(depth: Int) throws(JSONFault) -> [StrictJSON] {
+        guard depth <= StrictJSONReader.depthMax else { throw .tooDeep(offset: offset) }
         try expect("[")
-        var values: [JSONValue] = []
+        var values: [StrictJSON] = []
         skipSpace()
         if take("]") { return values }
         repeat {
@@ -150,7 +150,7 @@ struct JSONReader {
             if !take("+") { _ = take("-") }
             try digits()
         }
-        guard offset - start <= JSONReader.numberBytesMax else { throw .syntax(offset: start) }
+        guard offset - start <= StrictJSONReader.numberBytesMax else { throw .syntax(offset: start) }
         return String(decoding: bytes[start..<offset], as: UTF8.self)
     }
 
