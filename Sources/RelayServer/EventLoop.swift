@@ -53,6 +53,8 @@ final class EventLoop {
     var dirtyRooms: [LocalRoom] = []
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
+    /// Connections and forwarded sessions that are still to be measured by the newest trust store.
+    var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
     var ringsWritten: [Bool]
     /// What other loops posted.
@@ -111,7 +113,7 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let deadline = readLater.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
+            let deadline = readLater.isEmpty && recheck.isDone ? timers.nextDeadline : MonotonicInstant.zero
             let count: Int
             do {
                 count = try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: MonotonicClock.now()))
@@ -148,6 +150,7 @@ final class EventLoop {
         drainRings()
         handleMail()
         drainInbox()
+        recheckSome()
         timers.advance(to: now)
         while let expired = timers.nextExpired() { fire(expired) }
         // Other loops can work on what came in while this one flushes.
