@@ -9,6 +9,7 @@ extension EventLoop {
         guard policy != self.policy else { return }
         self.policy = policy
         policyGeneration += 1
+        pairPolicyChanged()
         for handle in channels.handles {
             if let channel = channels[handle] { review(channel) }
         }
