@@ -120,7 +120,10 @@ def direction(key: bytes, sender: str) -> bytes:
 
 @pytest.fixture(scope="module", params=[1, 3], ids=["1 loop", "3 loops"])
 def pair_relay(request: pytest.FixtureRequest, start_relay: Callable[..., Relay]) -> Relay:
-    return start_relay("end-to-end", loops=request.param)
+    with pytest.MonkeyPatch.context() as patch:
+        # What is measured here is not how fast the machine is.
+        patch.setenv("SEGUE_LIMITS_AUDIO_DEADLINE_MILLISECONDS", "30000")
+        return start_relay("end-to-end", loops=request.param)
 
 
 @pytest.fixture

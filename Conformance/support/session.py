@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from .relay import Identity, Relay
 
-SECONDS_MAX = 10
+SECONDS_MAX = 30
 
 AUDIO, DATA, CONFIGURATION = 0, 2, 3
 ENCRYPTED = 0x40
