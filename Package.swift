@@ -66,7 +66,8 @@ let package = Package(
         .executableTarget(
             name: "segue",
             dependencies: [
-                "RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling", "CLinux",
+                "RelayBase", "RelayRooms", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling",
+                "CLinux",
                 "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
             ],
             swiftSettings: strict),

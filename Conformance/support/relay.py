@@ -15,6 +15,12 @@ from pathlib import Path
 
 from . import tls
 
+# For benches that are about other things than who may do what.
+ALLOW_ALL = {
+    "access": [{"identities": ["*"], "rooms": ["*"], "roles": ["speaker", "listener", "recorder", "host"]}],
+    "pairing": {"pairs": [{"a": ["*"], "b": ["*"]}], "requests": [{"from": ["*"], "to": ["*"]}], "codes": ["*"]},
+}
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_SECONDS_MAX = 60
 DRAIN_SECONDS_MAX = 30
@@ -45,6 +51,17 @@ def demo_identity(state: Path, name: str) -> Identity:
     return Identity(state / f"clients/{name}.pem", state / f"clients/{name}-key.pem")
 
 
+def policy_path(state: Path) -> Path:
+    return state / "policy.json5"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """By rename: the relay must never read half a file."""
+    fresh = path.with_suffix(".new")
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
 @dataclass
 class Relay:
     """A running relay. `state` is its state folder, `port` the port that it printed."""
@@ -70,12 +87,20 @@ class Relay:
     ) -> Relay:
         """Starts `segue serve` on a port that the kernel chooses and waits for its `ready` line.
 
-        `config` is written as JSON (which is JSON5); `authority` and `identity` are what clients use, by default the development mode's own.
+        `config` is written as JSON (which is JSON5); `authority` and `identity` are what clients use, by default the development mode's own. The policy
+        is `config["policy"]`: an object, which is written to a file, or a file's path, or None for none at all; left out, it allows everything to everybody.
         """
         state.mkdir(parents=True, exist_ok=True)
         command = [str(binary()), "serve", "--state", str(state), "--loops", str(loops)]
         if config is not None:
             config_path = state / "segue.json5"
+            config = dict(config)
+            policy = config.pop("policy", ALLOW_ALL)
+            if isinstance(policy, str):
+                config["policy"] = policy
+            elif policy is not None:
+                write_whole(policy_path(state), json.dumps(policy, indent=2))
+                config["policy"] = str(policy_path(state))
             config_path.write_text(json.dumps(config, indent=2))
             command += ["--config", str(config_path)]
         else:
@@ -137,6 +162,10 @@ class Relay:
         assert self.process.poll() is None, f"the relay died with {self.process.returncode}:\n{self.log()[-4000:]}"
         status, _, body = self.get("/healthz")
         assert status == 200, f"/healthz answered {status}: {body}"
+
+    def write_policy(self, policy: dict | str) -> None:
+        """Replaces the policy file; the relay notices by itself."""
+        write_whole(policy_path(self.state), policy if isinstance(policy, str) else json.dumps(policy, indent=2))
 
     def reload(self) -> None:
         self.process.send_signal(signal.SIGHUP)

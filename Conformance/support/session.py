@@ -1,68 +1,156 @@
-"""A session as a third-party client has it: requests with their answers, events, and media frames, over Python `websockets`."""
+"""A client of the protocol on third-party WebSockets: Python `websockets` over HTTP/1.1, `h2` with `wsproto` over HTTP/2.
+
+Blocking, with every wait bounded. Whatever comes while something is waited for is kept: events in `events`, media in `frames`.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import json
+import ssl
 import struct
 import time
-from collections import deque
-from typing import Any
+from dataclasses import dataclass, field
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+from wsproto.events import CloseConnection
 
+from .h2_websocket import H2Client
 from .relay import Identity, Relay
 
-SECONDS_MAX = 30
-
-AUDIO, DATA, CONFIGURATION = 0, 2, 3
-ENCRYPTED = 0x40
+SECONDS_MAX = 20
+PATH, SUBPROTOCOL = "/v1/session", "segue.v1"
+AUDIO, VIDEO, DATA, CONFIGURATION = 0, 1, 2, 3
+KINDS = {"audio": AUDIO, "video": VIDEO, "data": DATA}
+KEY, DISCARDABLE, ENCRYPTED = 0x01, 0x02, 0x40
+Fields = tuple[tuple[str, str], ...]
 
 
 class Refused(Exception):
-    """The relay answered with an error."""
+    """The relay answered a request with an error."""
 
-    def __init__(self, answer: dict[str, Any]):
-        super().__init__(f"{answer['code']}: {answer['message']}")
-        self.code: str = answer["code"]
-        self.retry: bool = answer["retry"]
+    def __init__(self, request: dict, answer: dict):
+        super().__init__(f"{request} was refused: {answer}")
+        self.code, self.message, self.retry = answer["code"], answer["message"], answer["retry"]
 
 
 class Closed(Exception):
-    """The relay closed the session."""
+    """The relay ended the session."""
 
     def __init__(self, code: int | None, reason: str):
         super().__init__(f"{code} {reason}")
         self.code, self.reason = code, reason
 
 
-def media(kind: int, stream: int, sequence: int, payload: bytes, *, flags: int = 0, level: int = 0x7F) -> bytes:
+@dataclass(frozen=True)
+class Frame:
+    kind: int
+    flags: int
+    stream: int
+    sequence: int
+    payload: bytes
+    # The whole message as it came.
+    message: bytes = field(default=b"", compare=False, repr=False)
+
+    @classmethod
+    def parse(cls, message: bytes) -> Frame:
+        version_and_kind, flags, _, _, stream, sequence, _ = struct.unpack("!BBBBIII", message[:16])
+        assert version_and_kind >> 4 == 1, message[:16].hex()
+        return cls(version_and_kind & 15, flags, stream, sequence, message[16:], message)
+
+
+def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flags: int = 0, level: int = 0x7F) -> bytes:
     """A media frame (protocol §4.1) whose timestamp is its sequence number."""
-    return struct.pack(">BBBBIII", 0x10 | kind, flags, 0, level, stream, sequence, sequence) + payload
+    return struct.pack("!BBBBIII", 0x10 | kind, flags, 0, level, stream, sequence, sequence) + payload
+
+
+class _HTTP1:
+    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
+        self.opening = connect(
+            f"wss://localhost:{relay.port}{PATH}",
+            ssl=context,
+            subprotocols=[SUBPROTOCOL],
+            additional_headers=fields,
+            compression=None,
+            max_size=1 << 23,
+            open_timeout=SECONDS_MAX,
+            close_timeout=5,
+        )
+        self.socket = self.opening.__enter__()
+
+    def send(self, message: str | bytes) -> None:
+        self.socket.send(message)
+
+    def receive(self, seconds: float) -> str | bytes:
+        try:
+            return self.socket.recv(timeout=seconds)
+        except ConnectionClosed as end:
+            raise Closed(end.rcvd and end.rcvd.code, end.rcvd.reason if end.rcvd else "") from None
+
+    def close(self) -> None:
+        self.opening.__exit__(None, None, None)
+
+    def cut(self) -> None:
+        self.socket.socket.close()
+
+
+class _HTTP2:
+    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
+        context.set_alpn_protocols(["h2"])
+        self.client = H2Client(relay.port, context)
+        self.socket = self.client.open_websocket(PATH, (SUBPROTOCOL,), fields)
+
+    def send(self, message: str | bytes) -> None:
+        if isinstance(message, str):
+            self.socket.send_text(message)
+        else:
+            self.socket.send_binary(message)
+
+    def receive(self, seconds: float) -> str | bytes:
+        self.client.socket.settimeout(max(seconds, 0.001))
+        try:
+            while True:
+                received = self.socket.receive()
+                if isinstance(received, CloseConnection):
+                    raise Closed(int(received.code), received.reason or "")
+                if received is None:
+                    raise Closed(None, "")
+                if isinstance(received, (str, bytes)):
+                    return received
+        finally:
+            self.client.socket.settimeout(SECONDS_MAX)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def cut(self) -> None:
+        self.client.socket.close()
 
 
 class Session:
-    """Answers and events that nobody waits for yet are kept in the order in which they came."""
+    """One session that has said hello, unless `greets` is false. Use as a context manager, or keep it in a fixture that closes it.
 
-    def __init__(self, relay: Relay, identity: Identity | None = None, *, hello: dict[str, Any] | None = None):
-        self._stack = contextlib.ExitStack()
-        self._socket = self._stack.enter_context(
-            connect(
-                f"wss://localhost:{relay.port}/v1/session",
-                ssl=relay.context(identity=identity),
-                subprotocols=["segue.v1"],
-                compression=None,
-                max_size=None,
-                open_timeout=SECONDS_MAX,
-                close_timeout=2,
-            )
-        )
-        self._next_id = 1
-        self._events: deque[dict[str, Any]] = deque()
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._frames: deque[bytes] = deque()
-        self.welcome = self.request("hello", versions=[1], **(hello or {}))
+    Without an `identity` the relay's default one is shown; `context` says exactly what is shown instead. `fields` go with the request that opens it.
+    """
+
+    def __init__(
+        self,
+        relay: Relay,
+        identity: Identity | None = None,
+        *,
+        http: str = "1.1",
+        hello: dict | None = None,
+        context: ssl.SSLContext | None = None,
+        fields: Fields = (),
+        greets: bool = True,
+    ):
+        self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context or relay.context(identity=identity), fields)
+        self.events: list[dict] = []
+        self.frames: list[Frame] = []
+        self.answers: dict[int, dict] = {}
+        self.last_id = 0
+        self.sequences: dict[int, int] = {}
+        self.welcome = self.ask("hello", versions=[1], **(hello or {})) if greets else {}
 
     def __enter__(self) -> Session:
         return self
@@ -71,7 +159,10 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        self._stack.close()
+        try:
+            self.transport.close()
+        except (OSError, Closed):
+            pass
 
     @property
     def name(self) -> str:
@@ -81,77 +172,136 @@ class Session:
     def fingerprint(self) -> str:
         return self.welcome["identity"]["fingerprint"]
 
-    def send(self, kind: str, /, **members: Any) -> int:
-        """Asks without waiting: the id of the answer."""
-        number = self._next_id
-        self._next_id += 1
-        self._socket.send(json.dumps({"type": kind, "id": number, **members}))
-        return number
+    # Receiving
 
-    def answer(self, number: int, *, seconds: float = SECONDS_MAX) -> dict[str, Any]:
+    def _take(self, seconds: float) -> None:
+        message = self.transport.receive(seconds)
+        if isinstance(message, bytes):
+            self.frames.append(Frame.parse(message))
+            return
+        received = json.loads(message)
+        if "id" in received:
+            assert received["id"] not in self.answers, f"answered twice: {received}"
+            self.answers[received["id"]] = received
+        else:
+            self.events.append(received)
+
+    def wait(self, what: str, found, seconds: float = SECONDS_MAX):
+        """Receives until `found()` is something else than None, and answers that."""
         deadline = time.monotonic() + seconds
-        while number not in self._answers:
-            self._take(deadline)
-        answer = self._answers.pop(number)
+        while (result := found()) is None:
+            left = deadline - time.monotonic()
+            try:
+                if left <= 0:
+                    raise TimeoutError
+                self._take(left)
+            except TimeoutError:
+                raise AssertionError(f"no {what} within {seconds} s; events: {self.events[-5:]}, frames: {len(self.frames)}") from None
+        return result
+
+    def drain(self, seconds: float = 0.2) -> None:
+        """Receives for so long, whatever comes."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                self._take(left)
+            except TimeoutError:
+                return
+
+    def event(self, kind: str, /, seconds: float = SECONDS_MAX, **members) -> dict:
+        """The first event of that type with these members; it is taken off the list, and so is everything before it of the same type."""
+
+        def found() -> dict | None:
+            for place, event in enumerate(self.events):
+                if event["type"] == kind and all(event.get(name) == value for name, value in members.items()):
+                    del self.events[place]
+                    return event
+            return None
+
+        return self.wait(f"{kind} {members}", found, seconds)
+
+    def closed(self, seconds: float = SECONDS_MAX) -> Closed:
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                self._take(left)
+            except Closed as end:
+                return end
+            except TimeoutError:
+                break
+        raise AssertionError(f"the session was not closed within {seconds} s")
+
+    def news(self) -> list[str]:
+        """The types of the events that the relay has told of until now, taken off the list."""
+        self.barrier()
+        types = self.types()
+        self.events.clear()
+        return types
+
+    def types(self) -> list[str]:
+        return [event["type"] for event in self.events]
+
+    # Asking
+
+    def send(self, kind: str, /, **members) -> int:
+        self.last_id += 1
+        self.transport.send(json.dumps({"type": kind, "id": self.last_id, **members}))
+        return self.last_id
+
+    def ask(self, kind: str, /, **members) -> dict:
+        """The answer's members. Raises Refused for an error."""
+        return self.answer(self.send(kind, **members), {"type": kind, **members})
+
+    def answer(self, number: int, request: dict | None = None) -> dict:
+        """The answer to what was sent under a number."""
+        answer = self.wait(f"answer to {request or number}", lambda: self.answers.get(number))
         if answer["type"] == "error":
-            raise Refused(answer)
+            raise Refused(request or {}, answer)
         return answer
 
-    def request(self, kind: str, /, **members: Any) -> dict[str, Any]:
-        return self.answer(self.send(kind, **members))
-
-    def refusal(self, kind: str, /, **members: Any) -> str:
-        """The code that a request is refused with; it must be refused."""
+    def refusal(self, kind: str, /, **members) -> str:
+        """The code that a request is refused with."""
         try:
-            answer = self.request(kind, **members)
+            answer = self.ask(kind, **members)
         except Refused as refused:
             return refused.code
-        raise AssertionError(f"{kind} was not refused: {answer}")
+        raise AssertionError(f"{kind} {members} was not refused: {answer}")
 
-    def event(self, kind: str, *, seconds: float = SECONDS_MAX) -> dict[str, Any]:
-        """The next event of a type; earlier events of other types stay where they are."""
-        deadline = time.monotonic() + seconds
-        while True:
-            for event in self._events:
-                if event["type"] == kind:
-                    self._events.remove(event)
-                    return event
-            self._take(deadline)
+    def barrier(self) -> None:
+        """Everything that was sent has been read by the relay when this returns."""
+        self.ask("time", clientTime=0)
 
-    def events(self) -> list[str]:
-        """The types of the events that are there: everything that the relay said before the answer to a `time` request."""
-        self.request("time", clientTime=0)
-        kinds = [event["type"] for event in self._events]
-        self._events.clear()
-        return kinds
+    # Media
 
-    def frame(self, *, seconds: float = SECONDS_MAX) -> bytes:
-        deadline = time.monotonic() + seconds
-        while not self._frames:
-            self._take(deadline)
-        return self._frames.popleft()
+    def publish(self, kind: str = "audio", codec: str | None = None, *, configured: bool = True) -> int:
+        stream = self.ask("publish", kind=kind, codec=codec or {"audio": "opus", "video": "vp8", "data": "x"}[kind])["stream"]
+        if configured:
+            self.configure(stream)
+        return stream
 
-    def send_frame(self, frame: bytes) -> None:
-        self._socket.send(frame)
+    def configure(self, stream: int, payload: bytes = b"") -> None:
+        self.transport.send(struct.pack("!BBBBIII", 0x10 | CONFIGURATION, 0, 0, 0x7F, stream, self.sequences.get(stream, 0), 0) + payload)
 
-    def wait_closed(self, *, seconds: float = SECONDS_MAX) -> Closed:
-        deadline = time.monotonic() + seconds
-        try:
-            while True:
-                self._take(deadline)
-        except Closed as closed:
-            return closed
+    def media(self, kind: str, stream: int, payload: bytes, flags: int = 0) -> int:
+        """Sends a frame; answers its sequence number."""
+        sequence = self.sequences.get(stream, 0)
+        self.sequences[stream] = sequence + 1
+        self.transport.send(struct.pack("!BBBBIII", 0x10 | KINDS[kind], flags, 0, 0x7F, stream, sequence, sequence * 960) + payload)
+        return sequence
 
-    def _take(self, deadline: float) -> None:
-        try:
-            message = self._socket.recv(timeout=max(0.0, deadline - time.monotonic()))
-        except ConnectionClosed as closed:
-            raise Closed(closed.rcvd.code if closed.rcvd else None, closed.rcvd.reason if closed.rcvd else "") from None
-        if isinstance(message, bytes):
-            self._frames.append(message)
-            return
-        decoded = json.loads(message)
-        if "id" in decoded:
-            self._answers[decoded["id"]] = decoded
-        else:
-            self._events.append(decoded)
+    def frame(self, payload: bytes, seconds: float = SECONDS_MAX) -> Frame:
+        """Waits for a frame with this payload."""
+        return self.wait(f"frame {payload[:16]!r}", lambda: next((frame for frame in self.frames if frame.payload == payload), None), seconds)
+
+    def send_message(self, message: bytes) -> None:
+        """A binary message as it stands."""
+        self.transport.send(message)
+
+    def next_message(self, seconds: float = SECONDS_MAX) -> bytes:
+        """The next media frame in order of arrival, taken off the list, as it came."""
+        self.wait("frame", lambda: self.frames or None, seconds)
+        return self.frames.pop(0).message
+
+    def payloads(self, stream: int | None = None) -> list[bytes]:
+        """Of the media frames so far, in order of arrival; configurations are left out."""
+        return [frame.payload for frame in self.frames if frame.kind != CONFIGURATION and stream in (None, frame.stream)]

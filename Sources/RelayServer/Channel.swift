@@ -38,8 +38,6 @@ final class Channel {
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
     var sessionID = ""
-    /// What the client calls its device.
-    var device: String?
     /// The bearer token that the session lives by; `nil` without one.
     var token: VerifiedToken?
     var tokenBudget: RequestBudget

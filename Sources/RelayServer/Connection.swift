@@ -33,10 +33,12 @@ final class Connection {
     var headParser: HTTPRequestHeadParser
     /// HTTP/1.1: part of a head has come, and it must be whole by the deadline.
     var isHeadBegun = false
-    /// HTTP/1.1: a body that is read and thrown away.
+    /// HTTP/1.1: a body that has not ended; it is the exchange's, or it is thrown away.
     var bodyReader: HTTPBodyReader?
     /// HTTP/1.1: responses to be sent; before a WebSocket's frames.
     var outbound = ByteQueue()
+    /// Requests of the API that are not answered yet; over HTTP/1.1 one at most.
+    var exchanges: [HTTPExchange] = []
     /// HTTP/2: the WebSockets by stream.
     var channels: [(stream: HTTP2StreamID, channel: Channel)] = []
     var closesAfterOutbound = false
@@ -77,6 +79,10 @@ final class Connection {
 
     /// The kernel took less than it was given: sealing more now would only make what is queued older.
     var isBlocked: Bool { secure.hasUnsent }
+
+    func exchange(of stream: HTTP2StreamID) -> HTTPExchange? {
+        exchanges.first { $0.stream == stream }
+    }
 
     func channel(of stream: HTTP2StreamID) -> Channel? {
         channels.first { $0.stream == stream }?.channel

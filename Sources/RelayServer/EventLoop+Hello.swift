@@ -40,8 +40,9 @@ extension EventLoop {
         // The join was decided by what was proven before.
         if case .joining = channel.state { throw .pending }
         try prove(channel, request.token, act: "authenticate")
-        enterPresence(channel)
+        // What the token says of rooms may be more or less than what was known before.
         review(channel)
+        enterPresence(channel)
         var answer = RelayMessage.Answer()
         answer.expires = channel.token.map { Double($0.endsAt) * 1_000 }
         send(channel, .ok(id: id, answer))

@@ -26,11 +26,11 @@ extension EventLoop {
         let isEcho = request.path == Endpoints.echoPath
         switch shared.configuration.origins.decide(origin: request.origin) {
         case .allowed, .absent: break
-        default: return .refuse(.forbidden, detail: "This origin may not open a session.")
+        case .refused: return refuse(request, requester, code: "origin", "This origin may not open a session.")
         }
         // Where tokens are in use, whoever has no certificate may still show one with `hello`.
         guard requester.identity != nil || (tokens != nil && !isEcho) else {
-            return .refuse(.forbidden, detail: "A session needs a client certificate.")
+            return refuse(request, requester, code: "certificate_needed", "A session needs a client certificate.")
         }
         guard !shared.readiness.isDraining else { return .refuse(.serviceUnavailable, detail: "The relay is going away.") }
         let token: VerifiedToken?
@@ -57,6 +57,12 @@ extension EventLoop {
             return .refuse(.badRequest, detail: "The subprotocol \(EventLoop.subprotocol) must be offered.")
         }
         return .accept(isEcho ? .echo : .session, answer, token)
+    }
+
+    /// The audit tells of who was not let in.
+    private func refuse(_ request: WebSocketRequest, _ requester: Requester, code: String, _ detail: String) -> Acceptance {
+        shared.audit.record("WebSocket \(request.path)", by: requester.principal?.name ?? "", from: "\(requester.address)", .refused(code))
+        return .refuse(.forbidden, detail: detail)
     }
 
     func openChannel(

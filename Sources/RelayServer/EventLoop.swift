@@ -21,6 +21,7 @@ final class EventLoop {
         static let channel: UInt8 = 2
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
+        static let exchange: UInt8 = 5
     }
 
     let index: Int
@@ -39,10 +40,13 @@ final class EventLoop {
     var policyGeneration = 0
     /// Pairing, on the one loop that it lives on.
     let pairDesk: PairDesk?
+    /// Sessions that the newest policy has not been asked about yet.
+    var reviews: [Handle] = []
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
     var rooms: Slab<LocalRoom>
+    var exchanges: Slab<HTTPExchange>
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
@@ -57,6 +61,8 @@ final class EventLoop {
     var dirtyRooms: [LocalRoom] = []
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
+    /// Connections and forwarded sessions that are still to be measured by the newest trust store.
+    var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
     var ringsWritten: [Bool]
     /// What other loops posted.
@@ -94,6 +100,7 @@ final class EventLoop {
         connections = Slab(capacityMax: shared.limits.connectionsMax)
         channels = Slab()
         rooms = Slab()
+        exchanges = Slab(capacityMax: HTTPExchange.perLoopMax)
         budget = ByteBudget(bytesMax: shared.limits.cacheBytesMax)
         home = Rooms(limits: shared.limits, loop: index, loops: shared.loops)
         unsafe egress = .allocate(byteCount: EventLoop.egressBytes, alignment: 64)
@@ -116,7 +123,8 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let deadline = readLater.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
+            let hasWork = !readLater.isEmpty || !reviews.isEmpty || !recheck.isDone
+            let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
                 count = try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: MonotonicClock.now()))
@@ -152,7 +160,9 @@ final class EventLoop {
         shared.mailboxes[index].drain(into: &mail)
         drainRings()
         handleMail()
+        if !reviews.isEmpty { reviewSome() }
         drainInbox()
+        recheckSome()
         timers.advance(to: now)
         while let expired = timers.nextExpired() { fire(expired) }
         // Other loops can work on what came in while this one flushes.
@@ -186,6 +196,8 @@ final class EventLoop {
             if let connection = connections[Handle(packed: event.payload)] { connectionTimer(connection) }
         case TimerKind.channel:
             if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
+        case TimerKind.exchange:
+            if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -241,6 +253,9 @@ final class EventLoop {
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
+        case .httpAnswer(let token, let answer): answered(token, answer)
+        case .adminQuery(let query, let ticket): answerAdmin(query, ticket)
+        case .adminFinding(let token, let finding): found(token, finding)
         case .reload(let context): reload(context)
         case .tokens(let verifier): adopt(verifier)
         case .policy(let policy): adopt(policy)

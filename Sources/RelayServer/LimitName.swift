@@ -80,10 +80,12 @@ extension ServerConfiguration {
     /// The keys' paths and the variables that set them: `tls.clientCertificates` is `SEGUE_TLS_CLIENT_CERTIFICATES`.
     static let settablePaths: [[String]] =
         [
-            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["policy"], ["state"],
+            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["origins"], ["policy"], ["state"], ["auditLog"],
             ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
-            ["echo", "enabled"], ["echo", "messageBytesMax"], ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
+            ["echo", "enabled"], ["echo", "messageBytesMax"], ["enrolment", "authority"], ["enrolment", "renewalLifePercent"],
+            ["enrolment", "attemptsPerMinute"],
+            ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
             ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
             ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"], ["tokens", "leewaySeconds"],
         ] + LimitName.all.map { ["limits", $0.name] }
@@ -94,8 +96,10 @@ extension ServerConfiguration {
     ]
     private static let textPaths: Set<[String]> = [
         ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"],
+        ["enrolment", "authority"],
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
-        ["node"], ["policy"], ["state"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
+        ["node"], ["policy"], ["state"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
+        ["tls", "maximumVersion"],
     ]
 
     static func variable(of path: [String]) -> String {

@@ -50,6 +50,12 @@ enum LoopMessage: Sendable {
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
 
+    // To the loop of a request that waits for its answer; nothing happens when it has ended.
+    case httpAnswer(token: UInt64, HTTPAnswer)
+    case adminFinding(token: UInt64, AdminFinding)
+    // To whichever loop knows.
+    case adminQuery(AdminQuery, from: ResponseTicket)
+
     // From the supervisor.
     case reload(TLSContext)
     case policy(AccessPolicy)
@@ -111,7 +117,7 @@ struct LobbyPlace: Sendable {
     let name: RoomName
     let home: Int
     let participant: ParticipantID
-    let isLocked: Bool
+    let role: Role
 }
 
 struct PublishRequest: Sendable {
@@ -130,6 +136,7 @@ struct Joined: Sendable {
     let home: Int
     let participant: ParticipantID
     let role: Role
+    let muted: PublishKinds
     let isLocked: Bool
     /// The participants as a JSON array, made of pieces that were encoded once each: large rooms fill in seconds.
     let participants: [UInt8]

@@ -5,11 +5,15 @@ import RelayRooms
 struct PrometheusText {
     private(set) var text = ""
 
-    static func render(_ loops: [LoopCounters], readiness: DrainState, uptimeSeconds: Double) -> String {
+    static func render(_ loops: [LoopCounters], readiness: DrainState, auditLost: UInt64, uptimeSeconds: Double) -> String {
         var writer = PrometheusText()
         var sum = LoopCounters()
         for loop in loops { sum.add(loop) }
         writer.process(readiness: readiness, uptimeSeconds: uptimeSeconds)
+        writer.single(
+            "segue_audit_records_lost_total", "counter",
+            "Records of the audit that were not kept: too many at once, or the file could not be written.",
+            Double(auditLost))
         writer.connections(sum)
         writer.proxies(sum)
         writer.media(sum)

@@ -1,3 +1,4 @@
+import CertificateAuthority
 import Glibc
 import Reactor
 import RelayBase
@@ -18,6 +19,9 @@ final class Shared: Sendable {
     let board: MetricsBoard
     let log: Log
     let audit: Audit
+    /// The authority that devices enrol with, if they do so here.
+    let enrolment: EnrolmentWorker?
+    let commands: SupervisorCommands
     let pairing: PairingState
     let pairWorker: PairWorker
     let readiness = DrainState()
@@ -29,11 +33,18 @@ final class Shared: Sendable {
     private static let broadcastTriesMax = 5_000
     private static let mailboxMessagesMax = 1 << 16
 
-    init(configuration: ServerConfiguration, pairing: PairingState, log: Log) throws(SystemFault) {
+    init(
+        configuration: ServerConfiguration, pairing: PairingState, authority: CertificateAuthority?, log: Log, audit: Audit
+    ) throws(SystemFault) {
         self.configuration = configuration
         self.log = log
         self.pairing = pairing
-        audit = Audit(log: log)
+        self.audit = audit
+        enrolment =
+            if let authority, let enrolment = configuration.enrolment {
+                try EnrolmentWorker(authority, configuration: enrolment, log: log)
+            } else { nil }
+        commands = try SupervisorCommands()
         limits = configuration.limits
         node = configuration.node
         loops = configuration.loops

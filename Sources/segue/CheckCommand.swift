@@ -27,6 +27,7 @@ enum CheckCommand {
         if let configuration = try configuration(arguments, environment, &report) {
             CheckCertificates.check(configuration.tls, now: .current(), &report)
             tokens(configuration, &report)
+            CheckEnrolment.check(configuration, now: .current(), &report)
             CheckSystem.addresses(configuration, &report)
             CheckSystem.descriptors(configuration, &report)
         }

@@ -2,6 +2,8 @@ import CLinux
 import Glibc
 import Reactor
 import RelayClient
+import RelayRooms
+import Signalling
 import TLSTransport
 
 /// A relay as the command line names it: `HOST:PORT`, `[IPv6]:PORT`.
@@ -64,12 +66,14 @@ struct ClientConnect {
             completion: .file),
         .option("--cert", "FILE", "The client's certificate (PEM).", completion: .file),
         .option("--key", "FILE", "The certificate's private key (PEM).", completion: .file),
+        .option("--role", "ROLE", "What to be in the room; else what the relay's policy gives first.", choices: Role.allCases.map(\.rawValue)),
         .option("--http", "VERSION", "How the WebSocket is opened: an upgrade of HTTP/1.1, or a stream of HTTP/2.", choices: ["1.1", "2"]),
         .option("--tls", "VERSION", "Speak this version of TLS only.", choices: ["1.2", "1.3"]),
     ]
 
     let template: ClientOptions
     let context: TLSContext
+    let role: Role?
 
     init(_ arguments: Arguments, defaultName: String) throws {
         let text = arguments.string("--connect") ?? "127.0.0.1:8443"
@@ -91,6 +95,11 @@ struct ClientConnect {
         template.clientName = "segue"
         template.clientVersion = SegueVersion.text
         self.template = template
+        role = arguments.string("--role").flatMap { Role(rawValue: $0) }
+    }
+
+    func join(_ room: String) -> ClientRequest {
+        .join(.init(room: room, displayName: nil, role: role))
     }
 
     private static func credentials(_ arguments: Arguments, defaultName: String) throws -> ClientCredentials {

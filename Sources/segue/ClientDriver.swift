@@ -2,6 +2,7 @@ import Glibc
 import Reactor
 import RelayBase
 import RelayClient
+import RelayRooms
 import Signalling
 
 /// Runs sessions for a command: turns the loop, hears Ctrl-C, waits for answers.
@@ -80,6 +81,28 @@ final class ClientConversation {
         CommandFailure(code: .relay, message: "the relay closed the session: \(code) \(Console.plain(reason))")
     }
 
+    /// Joins, and where the room has a lobby waits to be let in: the same answer either way.
+    func join(_ connect: ClientConnect, room: String, isWaiting: () -> Void) throws -> RelayMessage.RoomEntry {
+        let answer = try request(connect.join(room))
+        if answer.state != .waiting {
+            return RelayMessage.RoomEntry(
+                room: room, participant: answer.participant ?? 0, role: answer.role ?? .speaker, locked: answer.locked ?? false,
+                participants: answer.participants, streams: answer.streams ?? [])
+        }
+        isWaiting()
+        while true {
+            while let place = news.firstIndex(where: \.isEndOfWaiting) {
+                switch news.remove(at: place) {
+                case .roomAdmitted(let entry): return entry
+                case .roomRemoved(let removal): throw CommandFailure(removal)
+                default: break
+                }
+            }
+            guard !driver.isInterrupted else { throw CommandFailure(code: .failure, message: "interrupted in the lobby") }
+            try turn()
+        }
+    }
+
     /// Waits for the relay's welcome.
     func open() throws {
         while welcome == nil {
@@ -108,5 +131,15 @@ final class ClientConversation {
         session.close()
         let deadline = MonotonicClock.now().advanced(byMilliseconds: 5_000)
         while end == nil, MonotonicClock.now() < deadline { try driver.turn(until: deadline) { _, event in take(event) } }
+    }
+}
+
+extension RelayMessage {
+    /// Let in from the lobby, or not.
+    fileprivate var isEndOfWaiting: Bool {
+        switch self {
+        case .roomAdmitted, .roomRemoved: true
+        default: false
+        }
     }
 }

@@ -10,7 +10,8 @@ enum ListenCommand {
         text: [
             "Tells who comes, goes and publishes, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
                 + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
-            "It ends with Ctrl-C, after --for, or with --until-end when everything that was published has ended; then it prints a summary.",
+            "It ends with Ctrl-C, after --for, when a host ends the room, or with --until-end when everything that was published has ended; then it prints a "
+                + "summary. Where the room has a lobby it waits to be let in. Not let in, or taken out, it ends with exit code 5.",
         ],
         options: [
             .option("--room", "ROOM", "The room; it is made when nobody is there yet."),

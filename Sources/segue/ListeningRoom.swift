@@ -3,6 +3,7 @@ import MediaProtocol
 import Reactor
 import RelayBase
 import RelayClient
+import RelayRooms
 import Signalling
 
 /// Several sessions in one room, with an account of every stream that each of them gets.
@@ -40,6 +41,8 @@ final class ListeningRoom {
     private var recordingsMade = 0
     private var failure: CommandFailure?
     private var isClosing = false
+    /// A host has ended the room.
+    private var isOver = false
     private var lastFrame = MonotonicInstant.zero
     private var progress: ProgressLine
     private let startedAt = MonotonicClock.now()
@@ -88,7 +91,7 @@ final class ListeningRoom {
         }
         let endsAt = plan.seconds.map { startedAt.advanced(byNanoseconds: UInt64($0 * 1e9)) } ?? .distantFuture
         var progressDue = MonotonicInstant.zero
-        while !driver.isInterrupted, failure == nil, MonotonicClock.now() < endsAt, !everythingHasEnded {
+        while !driver.isInterrupted, failure == nil, !isOver, MonotonicClock.now() < endsAt, !everythingHasEnded {
             let now = MonotonicClock.now()
             if now >= progressDue {
                 progressDue = now.advanced(byMilliseconds: 500)
@@ -128,7 +131,7 @@ final class ListeningRoom {
         case .opened: clients[tag].wasOpen = true
         case .welcome(let welcome):
             ownName = welcome.identity?.name ?? ownName
-            clients[tag].joinID = session.send(.join(.init(room: plan.room, displayName: nil)))
+            clients[tag].joinID = session.send(connect.join(plan.room))
         case .answer(let id, let answer): answered(session, id, answer)
         case .refused(let id, let refusal):
             let request = id == clients[tag].joinID ? "join" : "subscribe"
@@ -136,6 +139,7 @@ final class ListeningRoom {
                 failure
                 ?? CommandFailure(
                     code: .relay, message: "the relay refused '\(request)': \(Console.plain(refusal.message)) (\(Console.plain(refusal.code)))")
+        case .news(.roomAdmitted(let entry)): entered(session, entry.participant, entry.participants, entry.streams)
         case .news(let news): take(news, tag)
         case .frame: driver.loop.withFrame { take(frame: $0, tag) }
         case .writable: break
@@ -151,15 +155,32 @@ final class ListeningRoom {
     private func answered(_ session: ClientSession, _ id: UInt64, _ answer: RelayMessage.Answer) {
         let tag = session.tag
         if id == clients[tag].joinID {
-            for participant in answer.participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
-            for info in answer.streams ?? [] where info.participant != answer.participant { published(info, tag) }
-            clients[tag].subscribeID = session.send(.subscribe(.init(streams: nil, all: true, delivery: .live)))
+            guard answer.state != .waiting else {
+                if tag == 0 { tell("waiting", "waiting in the lobby of \(plan.room) until a host lets this client in", [:]) }
+                return
+            }
+            entered(session, answer.participant, answer.participants, answer.streams)
         } else if id == clients[tag].subscribeID {
             clients[tag].isSubscribed = true
             if clients.allSatisfy(\.isSubscribed) {
                 tell("listening", "listening in room \(plan.room) as \(Self.short(ownName))\(plan.clients > 1 ? ", \(plan.clients) times" : "")", [:])
             }
         }
+    }
+
+    private func entered(
+        _ session: ClientSession, _ number: UInt32?, _ participants: [RelayMessage.Participant]?, _ streams: [RelayMessage.StreamInfo]?
+    ) {
+        let tag = session.tag
+        for participant in participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
+        for info in streams ?? [] where info.participant != number { published(info, tag) }
+        clients[tag].subscribeID = session.send(.subscribe(.init(streams: nil, all: true, delivery: .live)))
+    }
+
+    /// Out of the room. When a host ends it, what there was to hear has been heard; anything else is a failure.
+    private func removed(_ removal: RelayMessage.RoomRemoval, _ tag: Int) {
+        if tag == 0 { tell("removed", removal.sentence, ["reason": removal.reason.rawValue]) }
+        if removal.reason == .ended { isOver = true } else { failure = failure ?? CommandFailure(removal) }
     }
 
     private func take(_ news: RelayMessage, _ tag: Int) {
@@ -177,7 +198,7 @@ final class ListeningRoom {
                 ])
         case .participantLeft(let number, let reason):
             let name = clients[tag].names.removeValue(forKey: number) ?? "\(number)"
-            if tag == 0 { tell("left", "\(name) \(reason == .left ? "left" : "was lost")", ["participant": name, "reason": reason.rawValue]) }
+            if tag == 0 { tell("left", "\(name) \(Self.words(for: reason))", ["participant": name, "reason": reason.rawValue]) }
         case .streamPublished(let info): published(info, tag)
         case .streamEnded(let id):
             guard let place = clients[tag].streams.firstIndex(where: { $0.info.stream == id && !$0.hasEnded }) else { return }
@@ -186,9 +207,27 @@ final class ListeningRoom {
             lastFrame = driver.loop.now
             if tag == 0 { tell("ended", "stream \(id) ended", ["stream": "\(id)"]) }
         case .goAway(_, let reason): if tag == 0 { tell("goaway", "the relay goes away: \(reason)", ["reason": reason]) }
-        case .participantChanged, .roomLocked, .roomRemoved, .roomAdmitted, .lobbyWaiting, .lobbyLeft: break
+        case .participantChanged(let state):
+            guard tag == 0 else { return }
+            let name = clients[tag].names[state.participant] ?? "\(state.participant)"
+            let muted = state.muted.map(\.rawValue).joined(separator: ", ")
+            tell(
+                "changed", "\(name) is \(state.role.rawValue)\(muted.isEmpty ? "" : ", muted: \(muted)")",
+                ["participant": name, "role": state.role.rawValue, "muted": muted])
+        case .roomLocked(let lock):
+            if tag == 0 { tell("locked", lock.locked ? "the room is locked" : "the room is open", ["locked": "\(lock.locked)"]) }
+        case .roomRemoved(let removal): removed(removal, tag)
+        case .roomAdmitted, .lobbyWaiting, .lobbyLeft: break
         case .pairRequested, .pairMade, .pairDeclined, .pairWithdrawn, .pairRevoked: break
         case .keyFrameRequested, .welcome, .ok, .error: break
+        }
+    }
+
+    private static func words(for reason: RelayMessage.LeaveReason) -> String {
+        switch reason {
+        case .left: "left"
+        case .lost: "was lost"
+        case .removed: "was taken out"
         }
     }
 

@@ -11,7 +11,8 @@ enum PublishCommand {
             "Every audio and video stream of the files becomes a stream of the room: packets are sent as the file holds them, each when it is due on one "
                 + "common timeline. Nothing is decoded or converted. Opus, AAC, PCM, G.711, H.264, HEVC, VP8, VP9 and AV1 can be carried, from any container "
                 + "that libavformat reads.",
-            "Ctrl-C ends in order: the streams are unpublished and the session is closed.",
+            "Ctrl-C ends in order: the streams are unpublished and the session is closed. Where the room has a lobby it waits to be let in. Not let in, taken "
+                + "out, or not allowed to publish any more, it ends with exit code 5.",
         ],
         options: [
             .option("--room", "ROOM", "The room; it is made when nobody is there yet."),

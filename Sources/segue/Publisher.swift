@@ -37,10 +37,12 @@ final class Publisher {
         var firstDecode: Int64?
     }
 
+    private let connect: ClientConnect
     private let driver: ClientDriver
     private let conversation: ClientConversation
     private var feed: PublishFeed
     private let rate: Double
+    private var participant: UInt32 = 0
     private var tracks: [Track] = []
     private var progress = ProgressLine()
     private var progressDue = MonotonicInstant.zero
@@ -50,6 +52,7 @@ final class Publisher {
     private static let settleMilliseconds: UInt64 = 1_000
 
     init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double) throws {
+        self.connect = connect
         driver = try ClientDriver()
         conversation = try ClientConversation(driver, connect)
         self.feed = feed
@@ -59,8 +62,9 @@ final class Publisher {
     func run(room: String, others: Int) throws -> Summary {
         defer { progress.clear() }
         try conversation.open()
-        let joined = try conversation.request(.join(.init(room: room, displayName: nil)))
-        try wait(for: others, present: (joined.participants?.count ?? 1) - 1)
+        let entry = try conversation.join(connect, room: room) { Console.error("waiting in the lobby of \(room) until a host lets this client in") }
+        participant = entry.participant
+        try wait(for: others, present: (entry.participants?.count ?? 1) - 1)
         var summary = Summary(room: room, streams: [])
         try publish(&summary)
         let start = MonotonicClock.now()
@@ -85,6 +89,7 @@ final class Publisher {
                 switch message {
                 case .participantJoined: count += 1
                 case .participantLeft: count -= 1
+                case .roomRemoved(let removal): throw CommandFailure(removal)
                 default: break
                 }
             }
@@ -117,7 +122,7 @@ final class Publisher {
             showProgress(now, summary)
             guard now >= due else {
                 try conversation.turn(until: driver.isInterrupted ? now : min(due, progressDue))
-                countNews(&summary)
+                try takeNews(&summary)
                 continue
             }
             // What the relay does not take yet waits here, whole; the timeline stays as it is.
@@ -130,7 +135,7 @@ final class Publisher {
             send(sample, file: file, &summary)
         }
         // The last packets leave before the streams are unpublished: one connection keeps its order.
-        countNews(&summary)
+        try takeNews(&summary)
     }
 
     private func send(_ sample: MediaSample, file: Int, _ summary: inout Summary) {
@@ -160,12 +165,24 @@ final class Publisher {
         summary.streams[place].seconds = Double(sample.decodeNanoseconds - first) / 1e9 + Double(sample.duration) / ticks
     }
 
-    /// A file cannot make a key frame on demand; requests are counted.
-    private func countNews(_ summary: inout Summary) {
+    /// A file cannot make a key frame on demand; requests are counted. Out of the room, or without the right to publish, there is nothing left to do.
+    private func takeNews(_ summary: inout Summary) throws {
+        defer { conversation.news.removeAll() }
         for message in conversation.news {
-            if case .keyFrameRequested = message { summary.keyFrameRequests += 1 }
+            switch message {
+            case .keyFrameRequested: summary.keyFrameRequests += 1
+            case .roomRemoved(let removal): throw CommandFailure(removal)
+            case .streamEnded(let stream) where tracks.contains { $0.id.rawValue == stream }:
+                throw CommandFailure(code: .relay, message: "the relay has ended stream \(stream): this client may not publish it any more")
+            case .participantChanged(let state) where state.participant == participant: tellMuted(state.muted)
+            default: break
+            }
         }
-        conversation.news.removeAll()
+    }
+
+    private func tellMuted(_ kinds: [StreamKind]) {
+        progress.clear()
+        Console.error(kinds.isEmpty ? "heard by all again" : "muted by a host: \(kinds.map(\.rawValue).joined(separator: ", "))")
     }
 
     private func showProgress(_ now: MonotonicInstant, _ summary: Summary) {

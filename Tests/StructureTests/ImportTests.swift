@@ -30,7 +30,8 @@ struct ImportTests {
             "HTTPTransport", "Glibc", "FoundationEssentials", "Synchronization",
         ],
         "segue": [
-            "RelayBase", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling", "TLSTransport",
+            "RelayBase", "RelayRooms", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling",
+            "TLSTransport",
             "HTTPProtocol", "WebSocketProtocol", "HTTPTransport", "COpenSSL", "CNghttp2", "COpus", "CLinux", "Glibc", "FoundationEssentials",
             "Synchronization",
         ],

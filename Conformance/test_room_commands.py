@@ -1,0 +1,148 @@
+"""`segue publish` and `segue listen` in rooms with a lobby and with hosts who act: what they say, and the code that they end with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.authority import Authority
+from support.relay import Identity, Relay, binary
+from support.session import Session
+from test_rooms import POLICY, configuration
+
+SECONDS_MAX = 30
+
+
+@pytest.fixture(scope="module")
+def people(authority: Authority) -> dict[str, Identity]:
+    return {name: authority.issue(name) for name in ("host", "sam", "lena", "stranger")}
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority.create(tmp_path_factory.mktemp("authority") / "ca")
+
+
+@pytest.fixture(scope="module")
+def relay(
+    start_relay: Callable[..., Relay], authority: Authority, people: dict[str, Identity], tmp_path_factory: pytest.TempPathFactory
+) -> Relay:
+    config = configuration(tmp_path_factory.mktemp("server"), authority, policy=POLICY)
+    return start_relay("commands", loops=2, config=config, authority=authority.certificate, identity=people["host"])
+
+
+@pytest.fixture
+def host(relay: Relay) -> Iterator[Session]:
+    with Session(relay) as session:
+        yield session
+    relay.assert_healthy()
+
+
+@pytest.fixture(scope="module")
+def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("media") / "tone.opus"
+    subprocess.run(
+        ["ffmpeg", "-y", "-loglevel", "error", "-f", "lavfi", "-i", "sine=duration=60", "-c:a", "libopus", str(path)],
+        check=True,
+        timeout=60,
+    )
+    return path
+
+
+class Command:
+    """A `segue` at work; ended with the block."""
+
+    def __init__(self, relay: Relay, identity: Identity, *arguments: str):
+        credentials = ("--ca", relay.authority, "--cert", identity.certificate, "--key", identity.key)
+        command = [binary(), arguments[0], "--connect", f"localhost:{relay.port}", *credentials, *arguments[1:]]
+        self.process = subprocess.Popen(
+            [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Command:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def ends(self) -> tuple[int, str, str]:
+        output, errors = self.process.communicate(timeout=SECONDS_MAX)
+        return self.process.returncode, output, errors
+
+
+def test_listen_waits_in_the_lobby_and_is_let_in(relay: Relay, host: Session, people: dict[str, Identity]) -> None:
+    host.ask("join", room="lobby-listen")
+    with Command(relay, people["lena"], "listen", "--room", "lobby-listen", "--json") as command:
+        waiting = host.event("lobby.waiting")
+        host.ask("admit", participant=waiting["participant"])
+        host.event("participant.joined", participant=waiting["participant"])
+        lines = []
+        while not lines or '"listening"' not in lines[-1]:
+            lines.append(command.process.stdout.readline())
+            assert lines[-1], "it ended before it listened"
+        host.ask("end")
+        lines += command.process.stdout.readlines()
+        assert command.process.wait(SECONDS_MAX) == 0
+    events = [json.loads(line) for line in lines]
+    told = [event["event"] for event in events]
+    assert told[0] == "waiting" and told[-1] == "summary" and "listening" in told
+    assert next(event for event in events if event["event"] == "removed")["reason"] == "ended"
+
+
+@pytest.mark.parametrize("command", ["listen", "publish"])
+def test_not_let_in_ends_with_code_5(relay: Relay, host: Session, people: dict[str, Identity], speech: Path, command: str) -> None:
+    room = f"lobby-deny-{command}"
+    host.ask("join", room=room)
+    more = (speech,) if command == "publish" else ()
+    with Command(relay, people["sam"], command, "--room", room, *more) as running:
+        host.ask("deny", participant=host.event("lobby.waiting")["participant"])
+        code, _, errors = running.ends()
+    assert code == 5 and "did not let this client in" in errors, errors
+
+
+@pytest.mark.parametrize("command", ["listen", "publish"])
+def test_taken_out_ends_with_code_5(relay: Relay, host: Session, people: dict[str, Identity], speech: Path, command: str) -> None:
+    room = f"remove-{command}"
+    host.ask("join", room=room)
+    more = (speech,) if command == "publish" else ()
+    with Command(relay, people["sam"], command, "--room", room, *more) as running:
+        number = host.event("participant.joined")["participant"]
+        if command == "publish":
+            host.event("stream.published")
+        host.ask("remove", participant=number)
+        code, _, errors = running.ends()
+    assert code == 5 and "taken this client out" in errors, errors
+
+
+def test_publish_tells_of_a_mute_and_of_a_lost_right(relay: Relay, host: Session, people: dict[str, Identity], speech: Path) -> None:
+    host.ask("join", room="rights")
+    with Command(relay, people["sam"], "publish", "--room", "rights", speech) as running:
+        number = host.event("participant.joined")["participant"]
+        host.event("stream.published")
+        host.ask("mute", participant=number, kinds=["audio"], muted=True)
+        host.event("participant.changed")
+        host.ask("promote", participant=number, role="listener")
+        code, _, errors = running.ends()
+    assert code == 5 and "muted by a host: audio" in errors and "may not publish it any more" in errors, errors
+
+
+def test_roles_on_the_command_line(relay: Relay, host: Session, people: dict[str, Identity], speech: Path) -> None:
+    host.ask("join", room="asked")
+    with Command(relay, people["sam"], "listen", "--room", "asked", "--role", "recorder"):
+        assert host.event("participant.joined")["role"] == "recorder"
+    for identity, arguments, said in (
+        ("lena", ("listen", "--room", "asked", "--role", "host"), "not_allowed"),
+        ("lena", ("publish", "--room", "asked", speech), "(role)"),
+        ("stranger", ("listen", "--room", "asked"), "not_allowed"),
+    ):
+        with Command(relay, people[identity], *arguments) as running:
+            code, _, errors = running.ends()
+        assert code == 5 and said in errors, (arguments, errors)
+    with Command(relay, people["lena"], "listen", "--room", "asked", "--role", "emperor") as running:
+        code, _, errors = running.ends()
+    assert code == 2 and "emperor" in errors
