@@ -273,12 +273,37 @@ def test_mute_of_all_kinds_and_of_streams_to_come(setting: Setting) -> None:
     sam.media("data", data, b"heard")
     host.frame(b"heard")
     assert host.payloads() == [b"heard"]
-    # Leaving ends it.
+
+
+def test_leaving_sheds_neither_mute_nor_demotion(setting: Setting) -> None:
+    """What a host imposes holds for the identity as long as the room is there, whichever session or device it comes with."""
+    host, _ = setting.join("host")
+    sam, joined = setting.join("sam")
+    host.ask("mute", participant=joined["participant"], kinds=["audio"], muted=True)
     sam.ask("leave")
-    sam.ask("join", room=setting.room)
-    audio = sam.publish("audio")
-    sam.media("audio", audio, b"heard again")
-    host.frame(b"heard again")
+    number = sam.ask("join", room=setting.room)["participant"]
+    device, entry = setting.join("sam")
+    shown = {participant["participant"]: participant.get("muted") for participant in entry["participants"]}
+    assert shown[number] == shown[entry["participant"]] == ["audio"]
+    assert host.event("participant.joined", participant=entry["participant"])["muted"] == ["audio"]
+    for session in (sam, device):
+        audio, data = session.publish("audio"), session.publish("data")
+        session.media("audio", audio, b"muted")
+        session.media("data", data, b"from %d" % data)
+        host.frame(b"from %d" % data)
+    assert b"muted" not in host.payloads()
+    host.ask("mute", participant=number, kinds=["audio"], muted=False)
+    sam.event("participant.changed", participant=number, muted=[])
+
+    host.ask("promote", participant=number, role="listener")
+    sam.event("participant.changed", participant=number, role="listener")
+    sam.ask("leave")
+    assert sam.ask("join", room=setting.room, role="speaker")["role"] == "listener"
+    assert sam.refusal("publish", kind="audio", codec="opus") == "role"
+    # Another identity, and another room, are none of it.
+    assert setting.join("sam-2")[1]["role"] == "speaker"
+    sam.ask("leave")
+    assert sam.ask("join", room=setting.room + "-other")["role"] == "speaker"
 
 
 def test_muted_frames_are_counted(setting: Setting) -> None:

@@ -105,6 +105,7 @@ extension AccessPolicy {
 
     /// What a token says of a room goes before the operator's rules; of two rules the earlier.
     private func rule(for principal: Principal, _ room: RoomName) -> (roles: [Role], publish: PublishKinds)? {
+        let room = Array(room.text.utf8)
         if let claim = principal.tokenRules.first(where: { $0.rooms.matches(room) }) { return (claim.roles, claim.publish) }
         guard
             let rule = access.first(where: { rule in
@@ -115,7 +116,8 @@ extension AccessPolicy {
     }
 
     package func settings(of room: RoomName) -> RoomSettings {
-        rooms.first { rule in rule.rooms.contains { $0.matches(room) } }?.settings ?? RoomSettings()
+        let room = Array(room.text.utf8)
+        return rooms.first { rule in rule.rooms.contains { $0.matches(room) } }?.settings ?? RoomSettings()
     }
 
     /// Administration is for certificates: a token can be carried off.

@@ -79,7 +79,8 @@ package struct RoomPattern: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    package func matches(_ room: RoomName) -> Bool {
-        glob.matches(Array(room.text.utf8))
-    }
+    package func matches(_ room: RoomName) -> Bool { matches(Array(room.text.utf8)) }
+
+    /// The same of a name's bytes: for whoever asks many patterns about one room.
+    func matches(_ room: [UInt8]) -> Bool { glob.matches(room) }
 }

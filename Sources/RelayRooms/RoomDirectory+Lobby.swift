@@ -9,7 +9,10 @@ extension RoomDirectory {
         var room = try room(number, for: host)
         guard let place = room.waiting.firstIndex(where: { $0.id == participant }) else { throw .unknownParticipant }
         try checkPlace(in: room, settings)
-        let member = room.waiting.remove(at: place)
+        var member = room.waiting.remove(at: place)
+        // Another device of the same identity may have been muted or demoted meanwhile.
+        member.role = room.restrictions.role(member.identity, member.role)
+        member.muted = room.restrictions.muted(member.identity)
         room.members.append(member)
         rooms[number] = room
         return (room, member)

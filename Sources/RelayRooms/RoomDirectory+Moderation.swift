@@ -11,17 +11,18 @@ extension RoomDirectory {
         package let ended: [Stream]
     }
 
-    /// Mutes kinds of a member's streams, or lets them be heard again. A mute lasts until it is lifted or the member leaves.
+    /// Mutes kinds of a member's streams, or lets them be heard again. A mute lasts until it is lifted, or as long as the room.
     ///
     /// - Returns: `nil` when that is how it was already.
     package mutating func mute(
         _ number: RoomNumber, by host: ParticipantID, _ participant: ParticipantID, _ kinds: PublishKinds, _ isMuted: Bool
     ) throws(RoomFault) -> Change? {
         var (room, place) = try place(of: participant, in: number, for: host)
-        let muted = isMuted ? room.members[place].muted.union(kinds) : room.members[place].muted.subtracting(kinds)
-        guard muted != room.members[place].muted else { return nil }
-        room.members[place].muted = muted
+        let before = room.members[place].muted
+        room.restrictions.note(room.members[place].identity, kinds, isMuted: isMuted)
+        room.members[place].muted = isMuted ? before.union(kinds) : before.subtracting(kinds)
         rooms[number] = room
+        guard room.members[place].muted != before else { return nil }
         return Change(room: room, member: room.members[place], previousRole: room.members[place].role, ended: [])
     }
 
@@ -31,8 +32,11 @@ extension RoomDirectory {
     package mutating func promote(
         _ number: RoomNumber, by host: ParticipantID, _ participant: ParticipantID, to role: Role
     ) throws(RoomFault) -> Change? {
-        let (room, place) = try place(of: participant, in: number, for: host)
-        guard room.members[place].role != role else { return nil }
+        var (room, place) = try place(of: participant, in: number, for: host)
+        let before = room.members[place].role
+        room.restrictions.note(room.members[place].identity, role: role, before: before)
+        rooms[number] = room
+        guard before != role else { return nil }
         return change(room, place, role: role, publishable: room.members[place].publishable)
     }
 
@@ -78,14 +82,16 @@ extension RoomDirectory {
         _ number: RoomNumber, _ participant: ParticipantID, roleBefore before: Role, _ admission: RoomAdmission
     ) -> Change? {
         guard var room = rooms[number] else { return nil }
+        // A role of the policy is no way round what a host has imposed.
+        func role(of member: Member) -> Role { room.restrictions.role(member.identity, admission.role) }
         if let place = room.waiting.firstIndex(where: { $0.id == participant }) {
-            room.waiting[place].role = admission.role
+            room.waiting[place].role = role(of: room.waiting[place])
             room.waiting[place].publishable = admission.publish
             rooms[number] = room
             return nil
         }
         guard let place = room.members.firstIndex(where: { $0.id == participant }) else { return nil }
-        let role = room.members[place].role == before ? admission.role : room.members[place].role
+        let role = room.members[place].role == before ? role(of: room.members[place]) : room.members[place].role
         let had = (role: room.members[place].role, publishable: room.members[place].publishable)
         let change = change(room, place, role: role, publishable: admission.publish)
         return role == had.role && change.ended.isEmpty ? nil : change

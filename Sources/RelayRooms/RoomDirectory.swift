@@ -19,6 +19,8 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
     package struct Member: Sendable {
         package let id: ParticipantID
         package let address: MemberAddress
+        /// The name by which hosts' acts are remembered when the member comes again.
+        package let identity: String
         package let profile: Profile
         package internal(set) var role: Role
         /// What the participant may publish at most: no role lifts it.
@@ -46,6 +48,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         package internal(set) var streams: [Stream] = []
         /// Nobody but hosts comes in.
         package internal(set) var isLocked = false
+        var restrictions = RoomRestrictions()
         var nextStream: UInt32 = 1
 
         /// The loops that have members, each once.
@@ -95,12 +98,15 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
 
     /// Lets somebody in, or into the lobby where the room has one; the room comes into being with its first. Hosts pass lobby and lock.
     ///
-    /// - Parameter profile: made with the member's number.
+    /// - Parameters:
+    ///   - identity: what hosts have imposed on it in this room holds again.
+    ///   - profile: made with the member's number.
     package mutating func join(
-        _ name: RoomName, at address: MemberAddress, admission: RoomAdmission, profile: (ParticipantID) -> Profile
+        _ name: RoomName, at address: MemberAddress, identity: String, admission: RoomAdmission, profile: (ParticipantID) -> Profile
     ) throws(RoomFault) -> Entry {
         let known = room(named: name)
-        let isHost = admission.role.mayModerate
+        let role = known?.restrictions.role(identity, admission.role) ?? admission.role
+        let isHost = role.mayModerate
         let waits = admission.settings.hasLobby && !isHost
         if known?.isLocked == true, !isHost { throw .locked }
         if waits {
@@ -119,7 +125,9 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         }
         let id = ParticipantID(nextParticipant)
         nextParticipant &+= step
-        let member = Member(id: id, address: address, profile: profile(id), role: admission.role, publishable: admission.publish)
+        let member = Member(
+            id: id, address: address, identity: identity, profile: profile(id), role: role, publishable: admission.publish,
+            muted: room.restrictions.muted(identity))
         if waits { room.waiting.append(member) } else { room.members.append(member) }
         rooms[room.number] = room
         return waits ? .waiting(room, member) : .joined(room, member)

@@ -53,7 +53,7 @@ extension EventLoop {
         var answer = RelayMessage.Answer()
         answer.room = place.name.text
         answer.participant = place.participant.value
-        answer.role = joining.admission.role
+        answer.role = place.role
         answer.state = .waiting
         send(channel, .ok(id: requestID, answer))
         if joining.policyGeneration != policyGeneration { review(channel) }

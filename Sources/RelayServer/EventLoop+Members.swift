@@ -64,9 +64,10 @@ extension EventLoop {
             return false
         }
         room.members.append((joined.participant, channel.handle))
-        channel.state = .inRoom(
-            Membership(
-                room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, now: now))
+        let membership = Membership(
+            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, now: now)
+        membership.setMuted(joined.muted)
+        channel.state = .inRoom(membership)
         counters.participants += 1
         return true
     }

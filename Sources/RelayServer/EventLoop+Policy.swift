@@ -1,18 +1,29 @@
+import Reactor
 import RelayBase
 import RelayRooms
 import Signalling
 
 /// What a changed policy does to who is in a room already.
 extension EventLoop {
-    /// Takes a policy over and looks at every session of this loop anew. Rooms of pairs are not subject to it.
+    /// Of a turn, for sessions that are looked at anew: many of them under a long policy take a while, and media waits meanwhile.
+    private static let reviewNanosecondsPerTurn: UInt64 = 1_000_000
+
+    /// Takes a policy over, and has every session of this loop looked at anew. Rooms of pairs are not subject to it.
     func adopt(_ policy: AccessPolicy) {
         guard policy != self.policy else { return }
         self.policy = policy
         policyGeneration += 1
         pairPolicyChanged()
-        for handle in channels.handles {
+        reviews = Array(channels.handles)
+    }
+
+    /// Looks at some of the sessions; whoever is left has its turn in the next.
+    func reviewSome() {
+        let end = MonotonicClock.now().advanced(byNanoseconds: EventLoop.reviewNanosecondsPerTurn)
+        repeat {
+            guard let handle = reviews.popLast() else { return }
             if let channel = channels[handle] { review(channel) }
-        }
+        } while MonotonicClock.now() < end
     }
 
     /// Asks the policy again whether, and as what, a session may be where it is: after the policy or its principal has changed.

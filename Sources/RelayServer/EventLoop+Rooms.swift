@@ -25,7 +25,8 @@ extension EventLoop {
         do {
             var admission = request.admission
             admission.settings = settings(of: request.name)
-            let entry = try home.join(request.name, at: request.address, admission: admission) { id in
+            let identity = request.profile.identity?.name ?? ""
+            let entry = try home.join(request.name, at: request.address, identity: identity, admission: admission) { id in
                 var profile = request.profile
                 let participant = RelayMessage.Participant(participant: id.value, identity: profile.identity, displayName: profile.displayName)
                 profile.encoded = participant.encoded
@@ -39,7 +40,7 @@ extension EventLoop {
                 if member.role.mayModerate { showLobby(of: room, to: member) }
             case .waiting(let room, let member):
                 let place = LobbyPlace(
-                    room: room.number, name: room.name, home: index, participant: member.id, isLocked: room.isLocked)
+                    room: room.number, name: room.name, home: index, participant: member.id, role: member.role)
                 post(.waiting(token: request.address.token, requestID: request.requestID, place), to: request.address.loop)
                 tellHosts(of: room, RelayMessage.lobbyWaiting(member.participant).encoded)
             }
@@ -58,7 +59,7 @@ extension EventLoop {
     /// A room as somebody finds it who comes in.
     func joined(_ room: Rooms.Room, _ member: Rooms.Member) -> Joined {
         Joined(
-            room: room.number, name: room.name, home: index, participant: member.id, role: member.role, isLocked: room.isLocked,
+            room: room.number, name: room.name, home: index, participant: member.id, role: member.role, muted: member.muted, isLocked: room.isLocked,
             participants: Rooms.Member.list(room.members), streams: room.streams.map(StreamEntry.init))
     }
 

@@ -117,7 +117,7 @@ struct LobbyPlace: Sendable {
     let name: RoomName
     let home: Int
     let participant: ParticipantID
-    let isLocked: Bool
+    let role: Role
 }
 
 struct PublishRequest: Sendable {
@@ -136,6 +136,7 @@ struct Joined: Sendable {
     let home: Int
     let participant: ParticipantID
     let role: Role
+    let muted: PublishKinds
     let isLocked: Bool
     /// The participants as a JSON array, made of pieces that were encoded once each: large rooms fill in seconds.
     let participants: [UInt8]

@@ -17,7 +17,7 @@ struct PercentDecodingTests {
     @Test(
         "a query is its members in order",
         arguments: [
-            (nil, []), ("", []), ("a=1", ["a": "1"]), ("a=1&b=2", ["a": "1", "b": "2"]), ("a", ["a": ""]), ("a==b", ["a": "=b"]),
+            (nil, [:]), ("", [:]), ("a=1", ["a": "1"]), ("a=1&b=2", ["a": "1", "b": "2"]), ("a", ["a": ""]), ("a==b", ["a": "=b"]),
             ("%61=%62&&c=", ["a": "b", "c": ""]), ("=1", nil), ("a=%", nil), ("%ff=1", nil), ("a=1&=", nil),
         ] as [(String?, KeyValuePairs<String, String>?)])
     func query(text: String?, members: KeyValuePairs<String, String>?) {

@@ -131,7 +131,7 @@ struct RoomModerationTests {
         #expect(!departure.room.members.contains { $0.id == hall.speaker })
         #expect(throws: RoomFault.notAMember) { try hall.directory.publish(hall.number, hall.speaker, .audio) }
         let again = try hall.directory.enter("hall", "speaker").member
-        #expect(again.id != hall.speaker && again.muted.isEmpty)
+        #expect(again.id != hall.speaker && again.role == .speaker)
         _ = try hall.directory.remove(hall.number, by: hall.host, hall.host)
         #expect(hall.member(hall.host) == nil)
     }
@@ -162,6 +162,88 @@ struct RoomModerationTests {
         #expect(hall.directory.end(hall.number) == nil)
         let next = try hall.directory.enter("hall", "first again")
         #expect(next.room.number != hall.number && !next.room.isLocked)
+    }
+
+    // MARK: Coming again
+
+    @Test("protocol §3.13: a mute is not shed by leaving, nor by another device, and is lifted for who comes after")
+    func muteStays() throws {
+        var hall = try Hall()
+        _ = try hall.directory.mute(hall.number, by: hall.host, hall.speaker, [.audio, .video], true)
+        _ = hall.directory.leave(hall.number, hall.speaker)
+        let again = try hall.directory.enter("hall", "speaker").member
+        #expect(again.muted == [.audio, .video])
+        let device = try hall.directory.enter("hall", "speaker").member
+        #expect(device.muted == [.audio, .video])
+        #expect(try hall.directory.enter("hall", "somebody else").member.muted == [])
+        #expect(try hall.directory.enter("elsewhere", "speaker").member.muted == [])
+        _ = try hall.directory.mute(hall.number, by: hall.host, again.id, .audio, false)
+        #expect(try hall.directory.enter("hall", "speaker").member.muted == .video)
+        // Who was there stays as it was.
+        #expect(hall.member(device.id)?.muted == [.audio, .video])
+        _ = try hall.directory.remove(hall.number, by: hall.host, again.id)
+        #expect(try hall.directory.enter("hall", "speaker").member.muted == .video)
+    }
+
+    @Test("protocol §3.13: a demotion is not shed by leaving, and a promotion lifts it")
+    func demotionStays() throws {
+        var hall = try Hall()
+        _ = try hall.directory.promote(hall.number, by: hall.host, hall.speaker, to: .listener)
+        _ = hall.directory.leave(hall.number, hall.speaker)
+        let again = try hall.directory.enter("hall", "speaker", role: .host).member
+        #expect(again.role == .listener)
+        #expect(try hall.directory.enter("hall", "speaker", role: .recorder).member.role == .recorder)
+        _ = try hall.directory.promote(hall.number, by: hall.host, again.id, to: .speaker)
+        #expect(try hall.directory.enter("hall", "speaker", role: .host).member.role == .speaker)
+        _ = try hall.directory.promote(hall.number, by: hall.host, again.id, to: .host)
+        #expect(try hall.directory.enter("hall", "speaker", role: .host).member.role == .host)
+        #expect(try hall.directory.enter("hall", "speaker", role: .listener).member.role == .listener)
+    }
+
+    @Test("protocol §3.13: a host that was demoted passes neither lock nor lobby when it comes again")
+    func demotedHost() throws {
+        var hall = try Hall()
+        let second = try hall.directory.enter("hall", "second", role: .host).member.id
+        _ = try hall.directory.promote(hall.number, by: hall.host, second, to: .speaker)
+        _ = hall.directory.leave(hall.number, second)
+        #expect(try hall.directory.wait("hall", "second", role: .host).role == .speaker)
+        _ = try hall.directory.lock(hall.number, by: hall.host, true)
+        #expect(throws: RoomFault.locked) { try hall.directory.enter("hall", "second", role: .host) }
+    }
+
+    @Test("protocol §3.13: who waits is let in with what was imposed on its identity meanwhile")
+    func restrictedInTheLobby() throws {
+        var hall = try Hall()
+        let waiting = try hall.directory.wait("hall", "speaker").id
+        _ = try hall.directory.mute(hall.number, by: hall.host, hall.speaker, .audio, true)
+        _ = try hall.directory.promote(hall.number, by: hall.host, hall.speaker, to: .listener)
+        let admitted = try hall.directory.admit(hall.number, by: hall.host, waiting, RoomSettings()).member
+        #expect(admitted.role == .listener && admitted.muted == .audio)
+    }
+
+    @Test("policy reload: a new role of the policy is no way round a demotion")
+    func reviewOfTheDemoted() throws {
+        var hall = try Hall()
+        _ = try hall.directory.promote(hall.number, by: hall.host, hall.speaker, to: .listener)
+        _ = hall.directory.leave(hall.number, hall.speaker)
+        let again = try hall.directory.enter("hall", "speaker", role: .listener).member.id
+        #expect(hall.directory.review(hall.number, again, roleBefore: .listener, admission(.host)) == nil)
+        #expect(hall.member(again)?.role == .listener)
+    }
+
+    @Test("protocol §3.13: of restrictions the newest 256 are remembered, and none after the room")
+    func restrictionsBound() throws {
+        var hall = try Hall()
+        for number in 0...RoomRestrictions.identitiesMax {
+            let guest = try hall.directory.enter("hall", "guest \(number)").member.id
+            _ = try hall.directory.mute(hall.number, by: hall.host, guest, .audio, true)
+            _ = hall.directory.leave(hall.number, guest)
+        }
+        #expect(hall.directory.rooms[hall.number]?.restrictions.count == RoomRestrictions.identitiesMax)
+        #expect(try hall.directory.enter("hall", "guest 0").member.muted == [])
+        #expect(try hall.directory.enter("hall", "guest 1").member.muted == .audio)
+        _ = try hall.directory.end(hall.number, by: hall.host)
+        #expect(try hall.directory.enter("hall", "guest 1").member.muted == [])
     }
 
     // MARK: Lobby

@@ -21,7 +21,7 @@ extension RoomDirectory<String, String> {
     ) throws -> (room: Room, member: Member) {
         let name = try #require(RoomName(room, bytesMax: 128))
         let admission = RoomAdmission(role: role, publish: publish, settings: settings)
-        switch try join(name, at: MemberAddress(loop: loop, token: 1), admission: admission, profile: { _ in profile }) {
+        switch try join(name, at: MemberAddress(loop: loop, token: 1), identity: profile, admission: admission, profile: { _ in profile }) {
         case .joined(let room, let member): return (room, member)
         case .waiting: throw NotInTheRoom()
         }
@@ -33,7 +33,7 @@ extension RoomDirectory<String, String> {
         var settings = RoomSettings()
         settings.hasLobby = true
         let admission = RoomAdmission(role: role, publish: publish, settings: settings)
-        switch try join(name, at: MemberAddress(loop: 0, token: 1), admission: admission, profile: { _ in profile }) {
+        switch try join(name, at: MemberAddress(loop: 0, token: 1), identity: profile, admission: admission, profile: { _ in profile }) {
         case .joined: throw NotInTheRoom()
         case .waiting(_, let member): return member
         }
