@@ -58,12 +58,14 @@ def timestamp(moment: datetime) -> str:
 
 @dataclass
 class Authority:
-    """An ECDSA P-256 root with its own index and CRL in `directory`."""
+    """A root, of ECDSA P-256 unless told otherwise, with its own index and CRL in `directory`."""
 
     directory: Path
 
     @classmethod
-    def create(cls, directory: Path, *, name: str = "Conformance CA") -> Authority:
+    def create(
+        cls, directory: Path, *, name: str = "Conformance CA", key_type: tuple[str, ...] = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+    ) -> Authority:
         authority = cls(directory)
         (directory / "issued").mkdir(parents=True)
         (directory / "index.txt").touch()
@@ -71,7 +73,7 @@ class Authority:
         (directory / "crlnumber").write_text("1000\n")
         configuration = authority._configure()
         openssl(
-            *("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc", "-days", "30", "-subj", f"/CN={name}"),
+            *("req", "-x509", "-newkey", *key_type, "-noenc", "-days", "30", "-subj", f"/CN={name}"),
             *("-config", configuration, "-extensions", "root", "-keyout", directory / "ca-key.pem", "-out", directory / "ca.pem"),
         )
         authority.write_revocations()

@@ -106,7 +106,10 @@ class H2Client:
 
     def request(self, method: str, path: str, fields: tuple[tuple[str, str], ...] = ()) -> tuple[int, dict[str, str], bytes]:
         """A request without a body: (status, fields, body)."""
-        stream_id = self.open_stream([(":method", method), (":scheme", "https"), (":authority", self.authority), (":path", path), *fields], end=True)
+        return self.response(self.open_stream([(":method", method), (":scheme", "https"), (":authority", self.authority), (":path", path), *fields], end=True))
+
+    def response(self, stream_id: int) -> tuple[int, dict[str, str], bytes]:
+        """The whole answer on a stream: (status, fields, body)."""
         status, answer, body = 0, {}, b""
         while True:
             event = self.next_event(stream_id)

@@ -26,3 +26,8 @@ def by_reason(text: str, name: str) -> dict[str, float]:
             reason = re.sub(r"[_\-\s]", "", labels["reason"]).lower()
             counts[reason] = counts.get(reason, 0) + value
     return counts
+
+
+def value(text: str, name: str) -> float:
+    """The one sample `name` without labels."""
+    return next(value for sample, labels, value in parse(text) if sample == name and not labels)

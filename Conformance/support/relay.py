@@ -88,7 +88,7 @@ class Relay:
         """Starts `segue serve` on a port that the kernel chooses and waits for its `ready` line.
 
         `config` is written as JSON (which is JSON5); `authority` and `identity` are what clients use, by default the development mode's own. The policy
-        is `config["policy"]`: an object, which is written to a file, or None for none at all; left out, it allows everything to everybody.
+        is `config["policy"]`: an object, which is written to a file, or a file's path, or None for none at all; left out, it allows everything to everybody.
         """
         state.mkdir(parents=True, exist_ok=True)
         command = [str(binary()), "serve", "--state", str(state), "--loops", str(loops)]
@@ -96,7 +96,9 @@ class Relay:
             config_path = state / "segue.json5"
             config = dict(config)
             policy = config.pop("policy", ALLOW_ALL)
-            if policy is not None:
+            if isinstance(policy, str):
+                config["policy"] = policy
+            elif policy is not None:
                 write_whole(policy_path(state), json.dumps(policy, indent=2))
                 config["policy"] = str(policy_path(state))
             config_path.write_text(json.dumps(config, indent=2))

@@ -6,6 +6,7 @@ Blocking, with every wait bounded. Whatever comes while something is waited for 
 from __future__ import annotations
 
 import json
+import ssl
 import struct
 import time
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ PATH, SUBPROTOCOL = "/v1/session", "segue.v1"
 AUDIO, VIDEO, DATA, CONFIGURATION = 0, 1, 2, 3
 KINDS = {"audio": AUDIO, "video": VIDEO, "data": DATA}
 KEY, DISCARDABLE = 0x01, 0x02
+Fields = tuple[tuple[str, str], ...]
 
 
 class Refused(Exception):
@@ -56,11 +58,12 @@ class Frame:
 
 
 class _HTTP1:
-    def __init__(self, relay: Relay, identity: Identity | None):
+    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
         self.opening = connect(
             f"wss://localhost:{relay.port}{PATH}",
-            ssl=relay.context(identity=identity),
+            ssl=context,
             subprotocols=[SUBPROTOCOL],
+            additional_headers=fields,
             compression=None,
             max_size=1 << 23,
             open_timeout=SECONDS_MAX,
@@ -85,9 +88,10 @@ class _HTTP1:
 
 
 class _HTTP2:
-    def __init__(self, relay: Relay, identity: Identity | None):
-        self.client = H2Client(relay.port, relay.context(identity=identity, alpn=("h2",)))
-        self.socket = self.client.open_websocket(PATH, (SUBPROTOCOL,))
+    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
+        context.set_alpn_protocols(["h2"])
+        self.client = H2Client(relay.port, context)
+        self.socket = self.client.open_websocket(PATH, (SUBPROTOCOL,), fields)
 
     def send(self, message: str | bytes) -> None:
         if isinstance(message, str):
@@ -117,16 +121,29 @@ class _HTTP2:
 
 
 class Session:
-    """One session that has said hello. Use as a context manager, or keep it in a fixture that closes it."""
+    """One session that has said hello, unless `greets` is false. Use as a context manager, or keep it in a fixture that closes it.
 
-    def __init__(self, relay: Relay, identity: Identity | None = None, *, http: str = "1.1", hello: dict | None = None):
-        self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, identity)
+    Without an `identity` the relay's default one is shown; `context` says exactly what is shown instead. `fields` go with the request that opens it.
+    """
+
+    def __init__(
+        self,
+        relay: Relay,
+        identity: Identity | None = None,
+        *,
+        http: str = "1.1",
+        hello: dict | None = None,
+        context: ssl.SSLContext | None = None,
+        fields: Fields = (),
+        greets: bool = True,
+    ):
+        self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context or relay.context(identity=identity), fields)
         self.events: list[dict] = []
         self.frames: list[Frame] = []
         self.answers: dict[int, dict] = {}
         self.last_id = 0
         self.sequences: dict[int, int] = {}
-        self.welcome = self.ask("hello", versions=[1], **(hello or {}))
+        self.welcome = self.ask("hello", versions=[1], **(hello or {})) if greets else {}
 
     def __enter__(self) -> Session:
         return self

@@ -12,6 +12,8 @@ static inline EVP_PKEY *segue_x509_generate_p256(void) { return EVP_EC_gen("P-25
 
 static inline EVP_PKEY *segue_x509_generate_rsa(size_t bits) { return EVP_RSA_gen(bits); }
 
+static inline void segue_x509_free(void *memory) { OPENSSL_free(memory); }
+
 /// The bytes that a memory BIO holds; they stay the BIO's.
 static inline long segue_x509_bio_bytes(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
 

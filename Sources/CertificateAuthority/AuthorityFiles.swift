@@ -3,10 +3,13 @@
 /// ```
 /// ca.pem  ca-key.pem  crl.pem  index.jsonl  settings.json  lock
 /// issued/<serial>/certificate.pem  key.pem      every certificate that was ever signed
+/// tokens/<identifier>.json                      enrolment tokens, of each only its digest
 /// live/<label> -> ../issued/<serial>            the newest of each label, swapped in one step
 /// ```
 struct AuthorityFiles: Sendable {
     let folder: String
+    /// How long a change waits for another one's end.
+    var lockTimeout = Duration.seconds(30)
 
     var certificate: String { folder + "/ca.pem" }
     var key: String { folder + "/ca-key.pem" }
@@ -16,10 +19,12 @@ struct AuthorityFiles: Sendable {
     var lock: String { folder + "/lock" }
     var issued: String { folder + "/issued" }
     var live: String { folder + "/live" }
+    var tokens: String { folder + "/tokens" }
 
     func issued(_ serial: CertificateSerial) -> String { issued + "/" + serial.description }
     /// Where a certificate waits until the index knows it. No serial number begins with a dot.
     func staged(_ serial: CertificateSerial) -> String { issued + "/." + serial.description }
+    func token(_ identifier: EnrolmentTokenID) -> String { tokens + "/" + identifier.description + ".json" }
     func live(_ label: String) -> String { live + "/" + label }
     func liveTarget(_ serial: CertificateSerial) -> String { "../issued/" + serial.description }
 

@@ -29,7 +29,7 @@ struct AuthorityTransaction: ~Copyable {
     /// Takes the lock, reads everything and mends what a crash left half done.
     static func begin(_ files: AuthorityFiles) throws(CertificateAuthorityFault) -> AuthorityTransaction {
         guard Files.exists(files.certificate), Files.exists(files.key), Files.exists(files.index) else { throw .noAuthority(path: files.folder) }
-        let lock = try FileLock(path: files.lock)
+        let lock = try FileLock(path: files.lock, timeout: files.lockTimeout)
         let settings = try AuthoritySettings.read(path: files.settings)
         let certificate = try PEM.read(CertificateObject.self, path: files.certificate)
         let key = try PrivateKey.read(path: files.key)
@@ -51,10 +51,12 @@ struct AuthorityTransaction: ~Copyable {
 
     /// Signs, records and files one certificate.
     ///
-    /// - Parameter heldKey: the algorithm when `subjectKey` has a private half to be kept, else `nil`.
+    /// - Parameters:
+    ///   - heldKey: the algorithm when `subjectKey` has a private half to be kept, else `nil`.
+    ///   - origin: written into the index in the same step as the certificate.
     mutating func issue(
         kind: CertificateKind, label: String, names: [SubjectAlternativeName], validity lifetime: Duration,
-        subjectKey: borrowing PrivateKey, heldKey: KeyAlgorithm?, now: UnixTime
+        subjectKey: borrowing PrivateKey, heldKey: KeyAlgorithm?, origin: CertificateOrigin = CertificateOrigin(), now: UnixTime
     ) throws(CertificateAuthorityFault) -> IssuedCertificate {
         try requireValidAuthority(at: now)
         let serial = try CertificateBuilder.randomSerial()
@@ -66,7 +68,8 @@ struct AuthorityTransaction: ~Copyable {
             crlDistributionPoint: settings.crlDistributionPoint)
         let signed = try CertificateBuilder.leaf(leaf, publicKey: subjectKey, issuer: certificate, issuerKey: key)
         let entry = CertificateEntry(
-            serial: serial, kind: kind, label: label, names: names, notBefore: notBefore, notAfter: notAfter, key: heldKey, revocation: nil)
+            serial: serial, kind: kind, label: label, names: names, notBefore: notBefore, notAfter: notAfter, key: heldKey,
+            keyFingerprint: try subjectKey.fingerprint(), origin: origin, revocation: nil)
 
         let staged = files.staged(serial)
         try Files.makeFolder(staged)

@@ -49,16 +49,18 @@ extension CertificateAuthority {
     /// Issues the newest certificate that `selector` names anew, with the same label, kind and names, and a fresh key of the same algorithm. Where
     /// the key is held elsewhere, the same public key is certified again. The one before stays valid until it ends or is revoked.
     ///
+    /// - Parameter key: a fresh key of this algorithm in any case.
     /// - Throws: ``CertificateAuthorityFault/revoked(_:)`` when it is revoked.
     @discardableResult
     package func renew(
-        _ selector: CertificateSelector, validity: Duration? = nil, now: UnixTime
+        _ selector: CertificateSelector, key: KeyAlgorithm? = nil, validity: Duration? = nil, now: UnixTime
     ) throws(CertificateAuthorityFault) -> IssuedCertificate {
         let lifetimeAsked = validity
         let found = try find(selector)
+        let heldKey = key ?? found.entry.key
         // The key is made before the lock is taken: an RSA key may need a second.
         let subjectKey =
-            if let algorithm = found.entry.key { try algorithm.generate() } else {
+            if let heldKey { try heldKey.generate() } else {
                 try PEM.read(CertificateObject.self, path: found.paths.certificate).publicKey()
             }
         var transaction = try AuthorityTransaction.begin(files)
@@ -66,7 +68,7 @@ extension CertificateAuthority {
         guard entry.revocation == nil else { throw .revoked(entry.serial) }
         let lifetime = try Self.check(kind: entry.kind, names: entry.names, label: entry.label, validity: lifetimeAsked)
         return try transaction.issue(
-            kind: entry.kind, label: entry.label, names: entry.names, validity: lifetime, subjectKey: subjectKey, heldKey: entry.key, now: now)
+            kind: entry.kind, label: entry.label, names: entry.names, validity: lifetime, subjectKey: subjectKey, heldKey: heldKey, now: now)
     }
 
     private func issue(
@@ -83,7 +85,7 @@ extension CertificateAuthority {
     /// Everything about a certificate that can be refused before the authority is touched.
     ///
     /// - Returns: the lifetime to use.
-    private static func check(
+    static func check(
         kind: CertificateKind, names: [SubjectAlternativeName], label: String, validity: Duration?
     ) throws(CertificateAuthorityFault) -> Duration {
         try NameSyntax.checkLabel(label)
@@ -114,11 +116,15 @@ extension CertificateAuthority {
 
 extension AuthorityTransaction {
     /// Two valid certificates of one label come about by renewal only.
-    fileprivate func requireFree(_ label: String, now: UnixTime) throws(CertificateAuthorityFault) {
-        for position in index.positions(of: .label(label)) {
+    func requireFree(_ label: String, now: UnixTime) throws(CertificateAuthorityFault) {
+        guard isFree(label, now: now) else { throw .labelInUse(label) }
+    }
+
+    func isFree(_ label: String, now: UnixTime) -> Bool {
+        index.positions(of: .label(label)).allSatisfy { position in
             switch index.entries[position].status(at: now) {
-            case .valid, .notYetValid: throw .labelInUse(label)
-            case .expired, .revoked: continue
+            case .valid, .notYetValid: false
+            case .expired, .revoked: true
             }
         }
     }

@@ -15,7 +15,7 @@ package struct CertificateAuthority: Sendable {
     package static let validityDaysMax = 7_300
 
     package let directory: String
-    let files: AuthorityFiles
+    private(set) var files: AuthorityFiles
 
     /// `ca.pem`: what relying parties trust.
     package var certificatePath: String { files.certificate }
@@ -68,8 +68,13 @@ package struct CertificateAuthority: Sendable {
     }
 
     /// Finds the authority in a folder, checks that its key is there, its owner's alone, and the certificate's, and mends what a crash left half done.
-    package static func open(directory: String) throws(CertificateAuthorityFault) -> CertificateAuthority {
-        let authority = CertificateAuthority(directory: directory)
+    ///
+    /// - Parameter lockTimeout: how long an operation waits for another's end before it throws ``CertificateAuthorityFault/lockTimeout(path:)``.
+    package static func open(
+        directory: String, lockTimeout: Duration = .seconds(30)
+    ) throws(CertificateAuthorityFault) -> CertificateAuthority {
+        var authority = CertificateAuthority(directory: directory)
+        authority.files.lockTimeout = lockTimeout
         _ = try AuthorityTransaction.begin(authority.files).index.entries.count
         return authority
     }

@@ -44,6 +44,25 @@ package enum CertificateAuthorityFault: Error, Hashable, Sendable {
     /// Not ECDSA P-256 or P-384 by name, RSA of 2048 to 4096 bits, or Ed25519; or the key's own numbers are wrong.
     case requestKeyNotAllowed
     case requestNameNotAllowed(String)
+    /// The request's key has a certificate of another identity, or is the authority's own.
+    case keyBelongsToAnother
+    /// A certificate of the request's key was revoked because the key had leaked.
+    case keyCompromised
+
+    /// Unknown, used, revoked or past its end: whoever presents it is not told which.
+    case tokenNotAccepted
+    case tokenNotFound(EnrolmentTokenID)
+    /// It is not open any more, so that there is nothing to revoke.
+    case tokenEnded(EnrolmentTokenID, EnrolmentTokenStatus)
+    case tokenValidityOutOfRange(daysMax: Int)
+    case tokensFull(max: Int)
+    case tokenCorrupt(path: String)
+
+    /// The certificate that was presented is not a valid client certificate of this authority.
+    case notPresentable
+    /// A certificate that renewed this one has been renewed itself, or this one was renewed too often.
+    case superseded(CertificateSerial)
+    case renewalTooEarly(until: UnixTime)
 
     case malformedPEM(path: String)
     case system(operation: String, path: String, code: Int32)
@@ -108,6 +127,17 @@ extension CertificateAuthorityFault: CustomStringConvertible {
         case .requestSignatureInvalid: "the signing request is not signed by its own key"
         case .requestKeyNotAllowed: "the request's key must be ECDSA P-256 or P-384, RSA 2048 to 4096, or Ed25519"
         case .requestNameNotAllowed(let name): "the request asks for a name that it may not have: \(name)"
+        case .keyBelongsToAnother: "the request's key belongs to another identity: make one of its own"
+        case .keyCompromised: "the request's key was revoked as compromised: make another one"
+        case .tokenNotAccepted: "the enrolment token is unknown, used, revoked or expired"
+        case .tokenNotFound(let identifier): "no enrolment token goes by \(identifier)"
+        case .tokenEnded(let identifier, let status): "the enrolment token \(identifier) is \(status.rawValue) already"
+        case .tokenValidityOutOfRange(let days): "a token can be valid for one second to \(days) days"
+        case .tokensFull(let max): "there are \(max) enrolment tokens: they are forgotten a week after their end"
+        case .tokenCorrupt(let path): "\(path) cannot be read as an enrolment token"
+        case .notPresentable: "this is not a valid client certificate of this authority"
+        case .superseded(let serial): "the certificate \(serial) has been renewed already: present the newest one"
+        case .renewalTooEarly(let moment): "the certificate can be renewed from \(moment) on"
         case .malformedPEM(let path): "\(path) does not hold the expected PEM"
         case .system(let operation, let path, let code): "\(operation) \(path): \(systemErrorText(code))"
         case .cryptography(let operation, let reason): "\(operation): \(reason)"

@@ -50,6 +50,19 @@ package enum CertificateStatus: String, Hashable, Sendable {
     case revoked
 }
 
+/// How a certificate came about, where that matters later.
+package struct CertificateOrigin: Hashable, Sendable {
+    /// The enrolment token that was spent on it: a token that the index names is used up.
+    package var token: EnrolmentTokenID?
+    /// The certificate by which its owner asked for it; `nil` where the operator renewed, of which the owner may know nothing.
+    package var predecessor: CertificateSerial?
+
+    package init(token: EnrolmentTokenID? = nil, predecessor: CertificateSerial? = nil) {
+        self.token = token
+        self.predecessor = predecessor
+    }
+}
+
 /// One certificate of the index.
 package struct CertificateEntry: Hashable, Sendable {
     package struct Revocation: Hashable, Sendable {
@@ -66,6 +79,9 @@ package struct CertificateEntry: Hashable, Sendable {
     package let notAfter: UnixTime
     /// `nil` when the key was made elsewhere and only a signing request came here.
     package let key: KeyAlgorithm?
+    /// `nil` in an index that was written before it was kept; the certificate's file has the key.
+    package let keyFingerprint: KeyFingerprint?
+    package let origin: CertificateOrigin
     package internal(set) var revocation: Revocation?
 
     /// A revoked certificate stays revoked, also after it would have expired.

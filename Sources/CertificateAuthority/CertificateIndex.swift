@@ -41,6 +41,7 @@ struct CertificateIndex {
         switch selector {
         case .serial(let serial): entries.indices.filter { entries[$0].serial == serial }
         case .label(let label): entries.indices.filter { entries[$0].label == label }
+        case .key(let fingerprint): entries.indices.filter { entries[$0].keyFingerprint == fingerprint }
         }
     }
 
@@ -63,6 +64,9 @@ private struct Line: Codable {
     var notBefore: String
     var notAfter: String
     var key: String?
+    var spki: String?
+    var token: String?
+    var renews: String?
     var status: String
     var revokedAt: String?
     var reason: String?
@@ -75,6 +79,9 @@ private struct Line: Codable {
         notBefore = entry.notBefore.description
         notAfter = entry.notAfter.description
         key = entry.key?.rawValue
+        spki = entry.keyFingerprint?.description
+        token = entry.origin.token?.description
+        renews = entry.origin.predecessor?.description
         // Expiry is not stored: it follows from the clock.
         status = entry.revocation == nil ? "valid" : "revoked"
         revokedAt = entry.revocation?.at.description
@@ -98,6 +105,12 @@ extension CertificateEntry {
             guard let known = KeyAlgorithm(rawValue: text) else { return nil }
             key = known
         }
+        // Each is optional, but one that is there and cannot be read makes the line one that is not understood.
+        let keyFingerprint = line.spki.flatMap { KeyFingerprint($0) }
+        let token = line.token.flatMap { EnrolmentTokenID($0) }
+        let predecessor = line.renews.flatMap { CertificateSerial($0) }
+        guard (keyFingerprint == nil) == (line.spki == nil), (token == nil) == (line.token == nil), (predecessor == nil) == (line.renews == nil)
+        else { return nil }
         var revocation: Revocation?
         switch (line.status, line.revokedAt.flatMap { UnixTime($0) }, line.reason.flatMap { RevocationReason(rawValue: $0) }) {
         case ("valid", nil, nil): break
@@ -105,6 +118,7 @@ extension CertificateEntry {
         default: return nil
         }
         self.init(
-            serial: serial, kind: kind, label: line.label, names: names, notBefore: notBefore, notAfter: notAfter, key: key, revocation: revocation)
+            serial: serial, kind: kind, label: line.label, names: names, notBefore: notBefore, notAfter: notAfter, key: key,
+            keyFingerprint: keyFingerprint, origin: CertificateOrigin(token: token, predecessor: predecessor), revocation: revocation)
     }
 }

@@ -9,13 +9,8 @@ package struct CertificateSerial: Hashable, Sendable, CustomStringConvertible {
 
     /// Takes a serial number as people copy it: any case, colons between octets. `nil` for anything else, zero and over 20 octets included.
     package init?(_ text: String) {
-        var digits: [UInt8] = []
-        for byte in text.utf8.prefix(Self.octetsMax * 3) where byte != UInt8(ascii: ":") {
-            guard let digit = Self.value(ofDigit: byte) else { return nil }
-            digits.append(digit)
-        }
-        guard text.utf8.count <= Self.octetsMax * 3, !digits.isEmpty, digits.count.isMultiple(of: 2) else { return nil }
-        self.init(octets: stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+        guard let octets = Hexadecimal.decode(text, octetsMax: Self.octetsMax) else { return nil }
+        self.init(octets: octets)
     }
 
     /// `nil` when there are no octets, over 20, or only zeros.
@@ -24,29 +19,20 @@ package struct CertificateSerial: Hashable, Sendable, CustomStringConvertible {
         self.octets = octets
     }
 
-    package var description: String {
-        octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-
-    private static func value(ofDigit byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
+    package var description: String { Hexadecimal.encode(octets) }
 }
 
-/// Names certificates of the index: one by its serial number, or all that go by one label.
+/// Names certificates of the index: one by its serial number, or all that go by one label or are about one key.
 package enum CertificateSelector: Hashable, Sendable, CustomStringConvertible {
     case serial(CertificateSerial)
     case label(String)
+    case key(KeyFingerprint)
 
     package var description: String {
         switch self {
         case .serial(let serial): "the serial number \(serial)"
         case .label(let label): "the label '\(label)'"
+        case .key(let fingerprint): "the key \(fingerprint)"
         }
     }
 }

@@ -1,9 +1,9 @@
-/// What the relay runs on when nobody has configured anything: an authority of its own, server certificates for this machine alone, and two demo
-/// clients.
+/// What the relay runs on when nobody has configured anything: an authority of its own, server certificates for this machine alone, and three demo
+/// clients: two who meet, and the one who may administrate.
 package struct DevelopmentState: Hashable, Sendable {
     /// Whatever ends within this time is made anew.
     package static let renewalMargin = Duration.days(7)
-    package static let clientNames = ["alice", "bob"]
+    package static let clientNames = ["alice", "bob", "operator"]
 
     package struct Client: Hashable, Sendable {
         package let name: String
@@ -76,7 +76,7 @@ package struct DevelopmentState: Hashable, Sendable {
             return .missing
         }
         if found.entry.revocation != nil { return .revoked(found) }
-        let filesExist = Files.exists(found.livePaths.certificate) && (found.livePaths.key.map(Files.exists) ?? true)
+        let filesExist = Files.exists(found.livePaths.certificate) && (found.livePaths.key.map(Files.exists) ?? false)
         return filesExist && found.entry.notAfter > now + renewalMargin ? .good(found) : .ending
     }
 
@@ -103,7 +103,8 @@ package struct DevelopmentState: Hashable, Sendable {
             return found
         case .ending:
             changed = true
-            return try authority.renew(.label(name), now: now)
+            // A fresh key in any case: one that was renewed by a request has left for elsewhere.
+            return try authority.renew(.label(name), key: .ecdsaP256, now: now)
         case .missing:
             changed = true
             return try authority.issueClient(name: name, now: now)

@@ -112,6 +112,10 @@ enum Files {
         return names
     }
 
+    static func remove(_ path: String) throws(CertificateAuthorityFault) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw fault("unlink", path) }
+    }
+
     /// Removes a folder that holds only files.
     static func removeFolder(_ path: String) throws(CertificateAuthorityFault) {
         for name in try list(path) {
@@ -132,7 +136,7 @@ enum Files {
         }
     }
 
-    private static func folder(of path: String) -> String {
+    static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

@@ -36,6 +36,8 @@ extension Owned<KeyObject> {
             guard textParameter("encoding") == "named_curve", ["prime256v1", "secp384r1"].contains(textParameter("group")) else {
                 throw .requestKeyNotAllowed
             }
+            // RFC 5480 §2.2 has other forms of the same point, with which one key would go by several fingerprints.
+            guard hasUncompressedPoint() else { throw .requestKeyNotAllowed }
         case EVP_PKEY_ED25519:
             break
         default:
@@ -46,6 +48,16 @@ extension Owned<KeyObject> {
             ERR_clear_error()
             throw .requestKeyNotAllowed
         }
+    }
+
+    private func hasUncompressedPoint() -> Bool {
+        var point = [UInt8](repeating: 0, count: 133)
+        var count = 0
+        guard unsafe EVP_PKEY_get_octet_string_param(reference, "pub", &point, point.count, &count) == 1 else {
+            ERR_clear_error()
+            return false
+        }
+        return count > 0 && point[0] == 0x04
     }
 
     private func textParameter(_ name: String) -> String? {

@@ -11,11 +11,13 @@ enum NameSyntax {
 
     /// A certificate's label, which is also a file name: no separators, no leading dot or dash.
     static func checkLabel(_ text: String, as kind: NameKind = .label) throws(CertificateAuthorityFault) {
-        try checkBytes(text, bytesMax: labelBytesMax, as: kind) { isAlphanumeric($0) || ".-_".utf8.contains($0) }
+        try checkBytes(text, bytesMax: labelBytesMax, as: kind, allowed: isLabelByte)
         guard let first = text.utf8.first, isAlphanumeric(first) else {
             throw .invalidName(.syntax("it must begin with a letter or a digit"), kind: kind)
         }
     }
+
+    static func isLabelByte(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || ".-_".utf8.contains(byte) }
 
     static func checkCommonName(_ text: String) throws(CertificateAuthorityFault) {
         try checkBytes(text, bytesMax: commonNameBytesMax, as: .commonName) { (0x20...0x7E).contains($0) }
@@ -48,6 +50,10 @@ enum NameSyntax {
         guard parts.count == 2, let first = parts[0].utf8.first, isLetter(first),
             parts[0].utf8.allSatisfy({ isAlphanumeric($0) || "+-.".utf8.contains($0) })
         else { throw .invalidName(.syntax("it does not begin with a scheme"), kind: .uri) }
+        // The relay refuses certificates with names that pass for a key's fingerprint or a token's subject.
+        guard !["spki", "token"].contains(parts[0].lowercased()) else {
+            throw .invalidName(.syntax("the relay keeps the schemes spki: and token: for itself"), kind: .uri)
+        }
         guard !parts[1].isEmpty else { throw .invalidName(.syntax("nothing follows the scheme"), kind: .uri) }
         try checkPercentEncoding(parts[1])
         if parts[1].hasPrefix("//") {

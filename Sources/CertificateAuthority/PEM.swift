@@ -24,6 +24,16 @@ enum PEM {
         try write(bio, to: path, mode: mode)
     }
 
+    /// PEM of something that is no secret.
+    static func text<Kind: PEMObject>(_ object: borrowing Owned<Kind>) throws(CertificateAuthorityFault) -> String {
+        let bio = try unsafe Owned<BIOObject>(BIO_new(BIO_s_mem()), "BIO_new")
+        try require(unsafe Kind.write(object.reference, to: bio.reference), "PEM_write_bio")
+        var start: UnsafeMutablePointer<CChar>?
+        let count = unsafe segue_x509_bio_bytes(bio.reference, &start)
+        guard let start = unsafe start, count > 0 else { throw .cryptography("BIO_get_mem_data") }
+        return unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
     static func write(_ bio: borrowing Owned<BIOObject>, to path: String, mode: mode_t) throws(CertificateAuthorityFault) {
         var start: UnsafeMutablePointer<CChar>?
         let count = unsafe segue_x509_bio_bytes(bio.reference, &start)

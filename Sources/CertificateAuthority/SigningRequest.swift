@@ -66,13 +66,20 @@ struct SigningRequest: ~Copyable {
             throw .requestMalformed
         }
         let list = try unsafe Owned<NamesObject>(reference, "subjectAltName")
-        let count = unsafe segue_x509_names_count(list.reference)
+        return try list.checked()
+    }
+}
+
+extension Owned<NamesObject> {
+    /// The names, each held to the rules of ``SubjectAlternativeName``.
+    func checked() throws(CertificateAuthorityFault) -> [SubjectAlternativeName] {
+        let count = unsafe segue_x509_names_count(reference)
         guard count <= SubjectAlternativeName.countMax else { throw .tooManyNames(max: SubjectAlternativeName.countMax) }
         var names: [SubjectAlternativeName] = []
         for index in 0..<count {
             var type: Int32 = 0
             var length: Int32 = 0
-            let start = unsafe segue_x509_names_get(list.reference, index, &type, &length)
+            let start = unsafe segue_x509_names_get(reference, index, &type, &length)
             guard let start = unsafe start, length >= 0 else { throw .requestNameNotAllowed("one of another kind than DNS, IP, URI and email") }
             let octets = unsafe Array(UnsafeBufferPointer(start: start, count: Int(length)))
             names.append(try Self.name(type: type, octets: octets))

@@ -1,4 +1,20 @@
+import Reactor
+import RelayBase
+import Synchronization
+import TLSTransport
+
+/// One thing that somebody did with power, or was refused.
+struct AuditRecord: Sendable {
+    let wallMilliseconds: UInt64
+    let fields: [(String, String)]
+    /// It says how many others are missing, and is not missed itself.
+    var tellsOfLoss = false
+}
+
 /// Tells who did what with an administrator's or a host's power, and what was refused to whom. Never says a secret.
+///
+/// Records go to a file of their own, or to the log. What was done is kept as long as there is room at all; refusals, which anybody can cause as many of as
+/// they like, are kept up to a rate. What is not kept is counted, and the count is told.
 final class Audit: Sendable {
     enum Outcome: Sendable {
         case done
@@ -6,12 +22,25 @@ final class Audit: Sendable {
         case refused(String)
     }
 
-    private let log: Log
+    private static let refusalsPerSecondMax = 1_000
 
-    init(log: Log) {
+    private let log: Log
+    private let file: AuditFile?
+    private let refusals = Locked(RequestBudget(perSecond: Audit.refusalsPerSecondMax, now: .zero))
+    private let lostRecords = Atomic<UInt64>(0)
+    private let told = Locked(UInt64(0))
+
+    /// - Parameter file: `nil`: records go to the log.
+    init(log: Log, file: AuditFile? = nil) {
         self.log = log
+        self.file = file
     }
 
+    /// Records that were not kept.
+    var lost: UInt64 { lostRecords.load(ordering: .relaxed) &+ (file?.lost ?? 0) }
+
+    /// From any thread; it never waits.
+    ///
     /// - Parameters:
     ///   - act: what was tried, in words of the protocol: `join`, `pair.enter`, `DELETE /v1/rooms/{room}`.
     ///   - actor: the identity's name; empty when there is none.
@@ -19,8 +48,44 @@ final class Audit: Sendable {
         var fields = [("act", act), ("actor", actor), ("address", address)]
         switch outcome {
         case .done: fields.append(("outcome", "done"))
-        case .refused(let code): fields += [("outcome", "refused"), ("code", code)]
+        case .refused(let code):
+            guard takesRefusal() else {
+                lostRecords.add(1, ordering: .relaxed)
+                return
+            }
+            fields += [("outcome", "refused"), ("code", code)]
         }
-        log.info("audit", fields + details)
+        fields += details
+        guard let file else {
+            if !log.info("audit", fields) { lostRecords.add(1, ordering: .relaxed) }
+            return
+        }
+        file.write(AuditRecord(wallMilliseconds: WallClock.now(), fields: fields))
+    }
+
+    /// Tells how many records were not kept since it was last told; called from time to time.
+    func tellLoss() {
+        let lost = lost
+        let count = told.withLock { told in
+            defer { told = max(told, lost) }
+            return lost > told ? lost - told : 0
+        }
+        guard count > 0 else { return }
+        log.warning("audit_records_lost", [("count", "\(count)")])
+        file?.write(AuditRecord(wallMilliseconds: WallClock.now(), fields: [("act", "audit.lost"), ("count", "\(count)")], tellsOfLoss: true))
+    }
+
+    private func takesRefusal() -> Bool {
+        let now = MonotonicClock.now()
+        return refusals.withLock { $0.take(byteCount: 0, now: now) }
+    }
+
+    /// Opens the file anew, which a rotation has moved away.
+    func reopen() { file?.reopen() }
+
+    /// Writes what is left.
+    func stop() {
+        tellLoss()
+        file?.stop()
     }
 }

@@ -30,12 +30,19 @@ final class Channel {
     var principal: Principal?
     /// The certificate that a proxy passed on, to be verified anew as long as the session lives.
     var forwarded: ForwardedPeer?
+    /// What the client calls the device that it runs on.
+    var device: String?
+    /// The loop that pairing lives on knows of the session.
+    var isPresent = false
     var handle = Handle(index: 0, generation: 0)
     var inbound: WebSocketInbound
     var closing: WebSocketClosing
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
     var sessionID = ""
+    /// The bearer token that the session lives by; `nil` without one.
+    var token: VerifiedToken?
+    var tokenBudget: RequestBudget
     /// Framed messages that go before everything: the rest of a media message that was begun.
     var unfinished = ByteQueue()
     /// Framed control messages, reserved lane: never behind media.
@@ -72,6 +79,7 @@ final class Channel {
         lastReceived = now
         lastPing = now
         lastProgress = now
+        tokenBudget = RequestBudget(perSecond: EventLoop.tokenTriesPerSecond, now: now)
         requestBudget = RequestBudget(perSecond: limits.controlMessagesPerSecondMax, now: now)
     }
 
@@ -80,6 +88,9 @@ final class Channel {
     private static let echoBytesMax = 1 << 20
 
     var identity: RelayMessage.Identity? { principal.map { RelayMessage.Identity($0) } }
+
+    /// The client's address, as far as it is known.
+    var clientAddress: SocketAddress { connection.address }
 
     var membership: Membership? {
         if case .inRoom(let membership) = state { membership } else { nil }

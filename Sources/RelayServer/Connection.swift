@@ -33,10 +33,12 @@ final class Connection {
     var headParser: HTTPRequestHeadParser
     /// HTTP/1.1: part of a head has come, and it must be whole by the deadline.
     var isHeadBegun = false
-    /// HTTP/1.1: a body that is read and thrown away.
+    /// HTTP/1.1: a body that has not ended; it is the exchange's, or it is thrown away.
     var bodyReader: HTTPBodyReader?
     /// HTTP/1.1: responses to be sent; before a WebSocket's frames.
     var outbound = ByteQueue()
+    /// Requests of the API that are not answered yet; over HTTP/1.1 one at most.
+    var exchanges: [HTTPExchange] = []
     /// HTTP/2: the WebSockets by stream.
     var channels: [(stream: HTTP2StreamID, channel: Channel)] = []
     var closesAfterOutbound = false
@@ -57,6 +59,8 @@ final class Connection {
     /// Bytes were left in the receive buffers so that other connections get their turn.
     var readsLater = false
     var closeReason: String?
+    /// Tokens in requests for WebSockets.
+    var tokenBudget: RequestBudget
 
     init(
         secure: SecureConnection, descriptor: FileDescriptor, address: SocketAddress, hop: Hop, contextGeneration: Int, limits: Limits,
@@ -65,6 +69,7 @@ final class Connection {
         self.hop = hop
         self.contextGeneration = contextGeneration
         lastProgress = now
+        tokenBudget = RequestBudget(perSecond: EventLoop.tokenTriesPerSecond, now: now)
         lastRequest = now
         self.secure = secure
         self.descriptor = descriptor
@@ -74,6 +79,10 @@ final class Connection {
 
     /// The kernel took less than it was given: sealing more now would only make what is queued older.
     var isBlocked: Bool { secure.hasUnsent }
+
+    func exchange(of stream: HTTP2StreamID) -> HTTPExchange? {
+        exchanges.first { $0.stream == stream }
+    }
 
     func channel(of stream: HTTP2StreamID) -> Channel? {
         channels.first { $0.stream == stream }?.channel

@@ -1,5 +1,6 @@
 import HTTPProtocol
 import HTTPTransport
+import JOSE
 import Reactor
 import RelayBase
 import TLSTransport
@@ -7,6 +8,7 @@ import TLSTransport
 /// The plain HTTP endpoints, the same over both HTTP versions. Decides; the loop sends.
 struct Endpoints {
     static let sessionPath = "/v1/session"
+    static let keysPath = "/v1/keys"
     static let echoPath = "/echo"
     static let metricsPath = "/metrics"
 
@@ -28,6 +30,7 @@ struct Endpoints {
         case "/readyz": plain(head) { readiness() }
         case Endpoints.metricsPath: plain(head) { metrics() }
         case "/": plain(head) { Endpoints.text(.ok, "Segue relay. WebSocket endpoint: \(Endpoints.sessionPath), subprotocol segue.v1.\n") }
+        case Endpoints.keysPath: plain(head) { keys() }
         case Endpoints.sessionPath: upgradeOnly(head)
         case Endpoints.echoPath where shared.configuration.echo: upgradeOnly(head)
         default: ProblemDocument(status: .notFound, detail: "There is nothing at this path.").response()
@@ -56,11 +59,18 @@ struct Endpoints {
         return Endpoints.text(.ok, "ready\n" + stale.joined())
     }
 
+    /// What statements and grants are verified with: a JWK set (RFC 7517 §5). Public keys, for everybody.
+    private func keys() -> Response {
+        let body = shared.pairing.signer.key.publicSet
+        return Endpoints.text(.ok, String(decoding: body, as: UTF8.self), type: "application/jwk-set+json")
+    }
+
     private func metrics() -> Response {
         guard identity != nil else {
             return ProblemDocument(status: .forbidden, detail: "Metrics are for clients with a certificate.").response()
         }
-        let text = PrometheusText.render(shared.board.snapshot(), readiness: shared.readiness, uptimeSeconds: uptimeSeconds)
+        let text = PrometheusText.render(
+            shared.board.snapshot(), readiness: shared.readiness, auditLost: shared.audit.lost, uptimeSeconds: uptimeSeconds)
         return Endpoints.text(.ok, text, type: "text/plain; version=0.0.4; charset=utf-8")
     }
 

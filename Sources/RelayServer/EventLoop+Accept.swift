@@ -221,6 +221,7 @@ extension EventLoop {
         if case .webSocket(let channel) = connection.phase { channelGone(channel, reason: reason) }
         for (_, channel) in connection.channels { channelGone(channel, reason: reason) }
         connection.channels.removeAll()
+        for exchange in connection.exchanges { abandon(exchange) }
         connection.phase = .closing
         connection.secure.discard()
         try? selector.remove(connection.descriptor)

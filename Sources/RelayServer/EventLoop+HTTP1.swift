@@ -1,5 +1,7 @@
 import HTTPProtocol
+import HTTPTransport
 import RelayBase
+import RelayRooms
 import TLSTransport
 import WebSocketProtocol
 
@@ -11,6 +13,11 @@ extension EventLoop {
         // After the last response nothing is read into memory any more.
         guard !connection.closesAfterOutbound else { return }
         unsafe connection.inbound.append(UnsafeRawBufferPointer(bytes))
+        // Whoever sends on and on behind a request that is not answered yet is not waited for.
+        if connection.inbound.count > EventLoop.pipelinedBytesMax + limits.requestHeadBytesMax {
+            close(connection, reason: "pipelined_too_far")
+            return
+        }
         serveHTTP1(connection)
     }
 
@@ -18,13 +25,20 @@ extension EventLoop {
     private func serveHTTP1(_ connection: Connection) {
         while connections.contains(connection.handle), !connection.closesAfterOutbound, !connection.inbound.isEmpty {
             guard case .http1 = connection.phase else { return }
+            // One long answer is nobody's fault, but whoever does not read it gets no other.
+            if connection.outbound.count > EventLoop.pipelinedBytesMax { flush(connection) }
             if connection.outbound.count > EventLoop.pipelinedBytesMax {
                 closeAfterFlush(connection, reason: "pipelined_too_far")
                 return
             }
             do {
+                if let exchange = connection.exchanges.first {
+                    // What follows waits for its turn.
+                    guard exchange.stage == .body, try takeBody(connection, exchange) else { return }
+                    continue
+                }
                 if connection.bodyReader != nil {
-                    guard try skipBody(connection) else { return }
+                    guard skipBody(connection) else { return }
                     continue
                 }
                 switch try connection.headParser.parse(connection.inbound.span) {
@@ -51,12 +65,39 @@ extension EventLoop {
         setDeadline(connection, now.advanced(byMilliseconds: limits.requestHeadMillisecondsMax))
     }
 
-    /// Reads on in a body that nobody wants. Answers false when more bytes are needed.
-    private func skipBody(_ connection: Connection) throws(HTTPFault) -> Bool {
-        guard let step = try connection.bodyReader?.read(connection.inbound.span) else { return true }
+    /// Goes on with what came behind a request that has its answer now.
+    func resumeHTTP1(_ connection: Connection) {
+        guard connections.contains(connection.handle), case .http1 = connection.phase else { return }
+        serveHTTP1(connection)
+    }
+
+    /// Reads on in a body that an exchange waits for. Answers false when more bytes are needed.
+    private func takeBody(_ connection: Connection, _ exchange: HTTPExchange) throws(HTTPFault) -> Bool {
+        guard let step = try connection.bodyReader?.read(connection.inbound.span) else { return false }
+        let refusal = unsafe take(UnsafeRawBufferPointer(rebasing: connection.inbound.readable[step.content]), exchange)
         connection.inbound.consume(step.consumed)
-        if step.isComplete { connection.bodyReader = nil }
+        if let refusal {
+            exchange.endsConnection = true
+            finish(exchange, refusal)
+        } else if step.isComplete {
+            connection.bodyReader = nil
+            perform(exchange)
+        }
         return step.isComplete || step.consumed > 0
+    }
+
+    /// Reads on in a body that nobody wants. Answers false when more bytes are needed. Its request has been answered: a fault in it is not answered
+    /// once more, but nothing after it can be read.
+    private func skipBody(_ connection: Connection) -> Bool {
+        do {
+            guard let step = try connection.bodyReader?.read(connection.inbound.span) else { return true }
+            connection.inbound.consume(step.consumed)
+            if step.isComplete { connection.bodyReader = nil }
+            return step.isComplete || step.consumed > 0
+        } catch {
+            closeAfterFlush(connection, reason: "http_\(snakeCased("\(error)"))")
+            return false
+        }
     }
 
     private func answerHTTP1(_ connection: Connection, _ head: HTTPRequestHead) throws(HTTPFault) {
@@ -65,21 +106,40 @@ extension EventLoop {
         let (head, requester) = identify(head, connection)
         switch UpgradeDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            upgrade(connection, request, requester)
+            upgrade(connection, request, head, requester)
             return
         case .refuse(let refusal) where Endpoints.isWebSocketPath(head.path, echo: shared.configuration.echo):
-            let (response, body) = ProblemDocument(refusal).response(extra: refusal.responseFields(over: head.version))
-            respondHTTP1(connection, response, body, head: head)
+            let answer = ProblemDocument(refusal).response(extra: refusal.responseFields(over: head.version))
+            respond(connection, nil, head, answer, endsConnection: head.refusesContinue)
         case .accept, .refuse, .notRequested:
-            let (response, body) = response(to: head, requester)
-            respondHTTP1(connection, response, body, head: head)
+            // A body that is too large by its own account is refused before its request is answered.
+            let reader = head.framing == .none ? nil : try HTTPBodyReader(framing: head.framing, bodyBytesMax: limits.controlMessageBytesMax)
+            switch beginAPI(head, connection, requester, stream: nil, hasBody: head.framing != .none) {
+            case .elsewhere: respond(connection, nil, head, response(to: head, requester), endsConnection: head.refusesContinue)
+            case .answer(let answer): respond(connection, nil, head, answer.response, endsConnection: head.refusesContinue)
+            case .exchange(let exchange): beginHTTP1(connection, exchange, reader)
+            }
+            guard !connection.closesAfterOutbound, connection.exchanges.first?.endsConnection != true else { return }
+            connection.bodyReader = connection.bodyReader ?? reader
+            return
         }
         guard head.framing != .none, !connection.closesAfterOutbound else { return }
-        // A body that would be refused is not waited for.
-        if head.expectsContinue {
-            closeAfterFlush(connection, reason: "response_complete")
-        } else {
-            connection.bodyReader = try HTTPBodyReader(framing: head.framing, bodyBytesMax: limits.controlMessageBytesMax)
+        connection.bodyReader = try HTTPBodyReader(framing: head.framing, bodyBytesMax: limits.controlMessageBytesMax)
+    }
+
+    private func beginHTTP1(_ connection: Connection, _ exchange: HTTPExchange, _ reader: HTTPBodyReader?) {
+        // The exchange has a time of its own.
+        setDeadline(connection, .distantFuture)
+        switch exchange.stage {
+        case .body:
+            connection.bodyReader = reader
+            // RFC 9110 §10.1.1: not to a client that sends on without being told to.
+            guard exchange.head.expectsContinue, connection.inbound.isEmpty else { return }
+            connection.outbound.append(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+            markDirty(connection)
+        case .answer:
+            exchange.endsConnection = exchange.head.refusesContinue
+            perform(exchange)
         }
     }
 
@@ -87,14 +147,30 @@ extension EventLoop {
     /// second old at most.
     func response(to head: HTTPRequestHead, _ requester: Requester) -> Endpoints.Response {
         if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), loop: index) }
-        return Endpoints(
+        let answer = Endpoints(
             shared: shared, identity: requester.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
         ).response(to: head)
+        if answer.head.status == .forbidden {
+            shared.audit.record("GET \(head.path)", by: requester.principal?.name ?? "", from: "\(requester.address)", .refused("certificate_needed"))
+        }
+        return answer
     }
 
-    private func respondHTTP1(_ connection: Connection, _ response: HTTPResponseHead, _ body: [UInt8], head: HTTPRequestHead) {
-        let keepsAlive = head.keepAlive && !shared.readiness.isDraining
-        writeHTTP1(connection, response, head.method == .head ? [] : body, keepsAlive: keepsAlive)
+    /// Sends a whole answer, over whichever version its request came.
+    func respond(
+        _ connection: Connection, _ stream: HTTP2StreamID?, _ head: HTTPRequestHead, _ answer: Endpoints.Response, endsConnection: Bool
+    ) {
+        let answer = (head: answer.head, body: head.method == .head ? [] : answer.body)
+        if let stream {
+            guard case .http2(let session) = connection.phase else { return }
+            respondHTTP2(session, stream, answer)
+            connection.lastRequest = now
+            markDirty(connection)
+            renewDeadline(connection, session)
+        } else {
+            if !connection.closesAfterOutbound { setDeadline(connection, now.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax)) }
+            writeHTTP1(connection, answer.head, answer.body, keepsAlive: head.keepAlive && !shared.readiness.isDraining && !endsConnection)
+        }
     }
 
     private func writeHTTP1(_ connection: Connection, _ response: HTTPResponseHead, _ body: [UInt8], keepsAlive: Bool) {
@@ -112,6 +188,8 @@ extension EventLoop {
     }
 
     private func refuseHTTP1(_ connection: Connection, _ fault: HTTPFault) {
+        // This is the answer to a request whose content is at fault, too.
+        for exchange in connection.exchanges { abandon(exchange) }
         let (response, body) = ProblemDocument(fault).response()
         writeHTTP1(connection, response, body, keepsAlive: false)
         connection.closeReason = "http_\(snakeCased("\(fault)"))"
@@ -132,12 +210,12 @@ extension EventLoop {
 
     // MARK: Upgrade
 
-    private func upgrade(_ connection: Connection, _ request: WebSocketRequest, _ requester: Requester) {
-        switch acceptance(of: request, requester, over: .http1) {
-        case .refuse(let status, let detail):
-            let (response, body) = ProblemDocument(status: status, detail: detail).response()
+    private func upgrade(_ connection: Connection, _ request: WebSocketRequest, _ head: HTTPRequestHead, _ requester: Requester) {
+        switch acceptance(of: request, head, requester, connection, over: .http1) {
+        case .refuse(let status, let detail, let fields):
+            let (response, body) = ProblemDocument(status: status, detail: detail).response(extra: fields)
             writeHTTP1(connection, response, body, keepsAlive: false)
-        case .accept(let purpose, let answer):
+        case .accept(let purpose, let answer, let token):
             let head = HTTPResponseHead.webSocketAccepted(
                 accept: answer.accept ?? "", subprotocol: answer.subprotocol, extensions: answer.extensions)
             counters.responses[101, default: 0] &+= 1
@@ -146,7 +224,7 @@ extension EventLoop {
                 return
             }
             connection.outbound.append(bytes)
-            guard let channel = openChannel(connection, stream: nil, purpose, requester, answer.deflate) else { return }
+            guard let channel = openChannel(connection, stream: nil, purpose, requester, token, answer.deflate) else { return }
             connection.phase = .webSocket(channel)
             setDeadline(connection, .distantFuture)
             markDirty(connection)
@@ -160,6 +238,11 @@ extension EventLoop {
             }
         }
     }
+}
+
+extension HTTPRequestHead {
+    /// The client waits for leave to send a body that is not wanted: it does not get it, and whether it sends the body all the same nobody can tell.
+    fileprivate var refusesContinue: Bool { framing != .none && expectsContinue }
 }
 
 extension Endpoints {

@@ -37,13 +37,14 @@ extension EventLoop {
         markDirty(connection)
     }
 
-    private func renewDeadline(_ connection: Connection, _ session: HTTP2Session) {
+    func renewDeadline(_ connection: Connection, _ session: HTTP2Session) {
         guard !connection.closesAfterOutbound else { return }
         setDeadline(connection, min(session.nextDeadline, idleDeadline(connection)))
     }
 
     /// A stream is no more, whoever ended it; the time without a WebSocket runs from the last one's end.
     func streamClosed(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
+        if let exchange = connection.exchange(of: id) { abandon(exchange) }
         guard let place = connection.channels.firstIndex(where: { $0.stream == id }) else { return }
         let channel = connection.channels.remove(at: place).channel
         connection.lastRequest = now
@@ -53,7 +54,7 @@ extension EventLoop {
 
     /// A connection that carries no WebSocket ends some time after its last request, whatever the client left half open.
     private func idleDeadline(_ connection: Connection) -> MonotonicInstant {
-        guard connection.channels.isEmpty else { return .distantFuture }
+        guard connection.channels.isEmpty, connection.exchanges.isEmpty else { return .distantFuture }
         return connection.lastRequest.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax)
     }
 
@@ -72,6 +73,9 @@ extension EventLoop {
             if let channel = connection.channel(of: id) {
                 channel.closeReason = channel.closeReason ?? "peer_ended"
                 endStream(connection, session, channel)
+            } else if let exchange = connection.exchange(of: id), exchange.stage == .body {
+                data(connection, session, id)
+                if exchange.stage == .body, exchanges.contains(exchange.handle) { perform(exchange) }
             }
         case .streamClosed(let id, let code): streamClosed(connection, session, id, code)
         case .writable(let id):
@@ -87,6 +91,8 @@ extension EventLoop {
         if let channel = connection.channel(of: id) {
             guard !channel.isEchoFull else { return }
             unsafe receivedWebSocket(channel, session.inboundInPlace(id))
+        } else if let exchange = connection.exchange(of: id), exchange.stage == .body {
+            if let refusal = unsafe take(UnsafeRawBufferPointer(session.inboundInPlace(id)), exchange) { finish(exchange, refusal) }
         }
         // A body that nobody wants is dropped; either way the peer gets its window back only now.
         session.consume(id, min(count, session.inboundCount(id)))
@@ -111,7 +117,7 @@ extension EventLoop {
         let (head, requester) = identify(received, connection)
         switch ExtendedConnectDecision(head) {
         case .accept(let request) where Endpoints.isWebSocketPath(request.path, echo: shared.configuration.echo):
-            connect(connection, session, id, request, requester)
+            connect(connection, session, id, request, head, requester)
         case .accept:
             respondHTTP2(session, id, ProblemDocument(status: .notFound, detail: "There is no WebSocket at this path.").response())
         case .refuse(let refusal):
@@ -120,8 +126,16 @@ extension EventLoop {
         case .notRequested where head.method == .connect:
             respondHTTP2(session, id, ProblemDocument(status: .notImplemented, detail: "This is no proxy.").response())
         case .notRequested:
-            let (response, body) = response(to: head, requester)
-            respondHTTP2(session, id, (response, head.method == .head ? [] : body))
+            switch beginAPI(head, connection, requester, stream: id, hasBody: !endOfStream) {
+            case .elsewhere: respond(connection, id, head, response(to: head, requester), endsConnection: false)
+            case .answer(let answer): respond(connection, id, head, answer.response, endsConnection: false)
+            case .exchange(let exchange):
+                if exchange.stage == .answer {
+                    perform(exchange)
+                } else if head.expectsContinue {
+                    session.continueRequest(id)
+                }
+            }
         }
     }
 
@@ -135,7 +149,7 @@ extension EventLoop {
         return try builder.finish()
     }
 
-    private func respondHTTP2(_ session: HTTP2Session, _ id: HTTP2StreamID, _ response: (head: HTTPResponseHead, body: [UInt8])) {
+    func respondHTTP2(_ session: HTTP2Session, _ id: HTTP2StreamID, _ response: (head: HTTPResponseHead, body: [UInt8])) {
         counters.responses[response.head.status.code, default: 0] &+= 1
         var fields: [HTTP2Field] = [("date", date.current())]
         for field in response.head.fields.lines where field.name != "connection" { fields.append((field.name, field.value)) }
@@ -147,18 +161,19 @@ extension EventLoop {
     }
 
     private func connect(
-        _ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest, _ requester: Requester
+        _ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest, _ head: HTTPRequestHead,
+        _ requester: Requester
     ) {
-        switch acceptance(of: request, requester, over: .http2) {
-        case .refuse(let status, let detail):
-            respondHTTP2(session, id, ProblemDocument(status: status, detail: detail).response())
-        case .accept(let purpose, let answer):
+        switch acceptance(of: request, head, requester, connection, over: .http2) {
+        case .refuse(let status, let detail, let fields):
+            respondHTTP2(session, id, ProblemDocument(status: status, detail: detail).response(extra: fields))
+        case .accept(let purpose, let answer, let token):
             var fields: [HTTP2Field] = []
             if let subprotocol = answer.subprotocol { fields.append(("sec-websocket-protocol", subprotocol)) }
             if let extensions = answer.extensions { fields.append(("sec-websocket-extensions", extensions)) }
             counters.responses[200, default: 0] &+= 1
             guard session.respond(id, status: 200, fields: fields, endOfStream: false),
-                let channel = openChannel(connection, stream: id, purpose, requester, answer.deflate)
+                let channel = openChannel(connection, stream: id, purpose, requester, token, answer.deflate)
             else { return }
             connection.channels.append((id, channel))
         }

@@ -20,7 +20,10 @@ extension EventLoop {
             requestKeyFrames(room)
         }
         closeExpiredCertificates()
+        expirePairs()
+        closeExpiredTokens()
         shared.board.publish(snapshot(), loop: index)
+        if index == 0 { shared.audit.tellLoss() }
         if let deadline = drainDeadline, now >= deadline || shared.webSockets.load(ordering: .acquiring) == 0 { endDrain() }
     }
 

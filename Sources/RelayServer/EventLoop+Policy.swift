@@ -13,6 +13,7 @@ extension EventLoop {
         guard policy != self.policy else { return }
         self.policy = policy
         policyGeneration += 1
+        pairPolicyChanged()
         reviews = Array(channels.handles)
     }
 

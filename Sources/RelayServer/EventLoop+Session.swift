@@ -67,7 +67,7 @@ extension EventLoop {
         case .subscribe(let subscribe): try self.subscribe(channel, id, subscribe)
         case .unsubscribe(let unsubscribe): try self.unsubscribe(channel, id, unsubscribe)
         case .requestKeyFrame(let reference): try requestKeyFrame(channel, id, reference.stream)
-        case .authenticate: throw .tokenRefused("tokens are not in use here")
+        case .authenticate(let request): try authenticate(channel, id, request)
         case .mute, .remove, .promote, .lock, .end, .admit, .deny: try moderation(channel, id, request)
         case .pairRequest, .pairAccept, .pairDecline, .pairCancel, .pairCode, .pairEnter, .pairList, .pairRevoke, .pairDevices:
             try pairing(channel, id, request)
@@ -92,27 +92,6 @@ extension EventLoop {
 
     func address(of channel: Channel) -> MemberAddress {
         MemberAddress(loop: index, token: channel.handle.packed)
-    }
-
-    // MARK: Hello
-
-    private func hello(_ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello) throws(Refusal) {
-        guard channel.sessionID == "" else { throw .helloTwice }
-        guard hello.versions.contains(EventLoop.protocolVersion) else { throw .noCommonVersion }
-        channel.sessionID = shared.sessionIDs.next()
-        channel.state = .ready
-        counters.sessions += 1
-        let limits = RelayMessage.SessionLimits(
-            controlMessageBytesMax: limits.controlMessageBytesMax, audioFrameBytesMax: limits.audioFrameBytesMax,
-            videoFrameBytesMax: limits.videoFrameBytesMax, dataFrameBytesMax: limits.dataFrameBytesMax,
-            streamsPerParticipantMax: limits.streamsPerParticipantMax, controlMessagesPerSecondMax: limits.controlMessagesPerSecondMax)
-        send(
-            channel,
-            .welcome(
-                id: id,
-                .init(
-                    version: EventLoop.protocolVersion, session: channel.sessionID, identity: channel.identity, limits: limits,
-                    serverTime: Double(WallClock.now()), node: shared.node)))
     }
 
     // MARK: Rooms

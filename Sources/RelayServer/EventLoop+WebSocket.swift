@@ -10,22 +10,35 @@ import WebSocketProtocol
 
 extension EventLoop {
     enum Acceptance {
-        case accept(Channel.Purpose, WebSocketHandshake.Response)
-        case refuse(HTTPStatus, detail: String)
+        /// With the token that the request showed, if any.
+        case accept(Channel.Purpose, WebSocketHandshake.Response, VerifiedToken?)
+        case refuse(HTTPStatus, detail: String, fields: [HTTPField] = [])
     }
 
     static let subprotocol = "segue.v1"
     static let echoSubprotocol = "segue-echo"
 
     /// Whether a WebSocket is opened for a request, the same over both HTTP versions.
-    func acceptance(of request: WebSocketRequest, _ requester: Requester, over transport: WebSocketHandshake.Transport) -> Acceptance {
+    func acceptance(
+        of request: WebSocketRequest, _ head: HTTPRequestHead, _ requester: Requester, _ connection: Connection,
+        over transport: WebSocketHandshake.Transport
+    ) -> Acceptance {
         let isEcho = request.path == Endpoints.echoPath
         switch shared.configuration.origins.decide(origin: request.origin) {
         case .allowed, .absent: break
-        default: return .refuse(.forbidden, detail: "This origin may not open a session.")
+        case .refused: return refuse(request, requester, code: "origin", "This origin may not open a session.")
         }
-        guard requester.identity != nil else { return .refuse(.forbidden, detail: "A session needs a client certificate.") }
+        // Where tokens are in use, whoever has no certificate may still show one with `hello`.
+        guard requester.identity != nil || (tokens != nil && !isEcho) else {
+            return refuse(request, requester, code: "certificate_needed", "A session needs a client certificate.")
+        }
         guard !shared.readiness.isDraining else { return .refuse(.serviceUnavailable, detail: "The relay is going away.") }
+        let token: VerifiedToken?
+        do {
+            token = try bearer(head, requester, connection)
+        } catch {
+            return .refuse(error.status, detail: error.detail, fields: error.fields)
+        }
         var asked = WebSocketHandshake.Request()
         if let key = request.key { asked.keys = [key] }
         asked.versions = [WebSocketHandshake.version]
@@ -43,11 +56,18 @@ extension EventLoop {
         guard answer.subprotocol != nil || (isEcho && request.subprotocols.isEmpty) else {
             return .refuse(.badRequest, detail: "The subprotocol \(EventLoop.subprotocol) must be offered.")
         }
-        return .accept(isEcho ? .echo : .session, answer)
+        return .accept(isEcho ? .echo : .session, answer, token)
+    }
+
+    /// The audit tells of who was not let in.
+    private func refuse(_ request: WebSocketRequest, _ requester: Requester, code: String, _ detail: String) -> Acceptance {
+        shared.audit.record("WebSocket \(request.path)", by: requester.principal?.name ?? "", from: "\(requester.address)", .refused(code))
+        return .refuse(.forbidden, detail: detail)
     }
 
     func openChannel(
-        _ connection: Connection, stream: HTTP2StreamID?, _ purpose: Channel.Purpose, _ requester: Requester, _ deflate: PerMessageDeflate?
+        _ connection: Connection, stream: HTTP2StreamID?, _ purpose: Channel.Purpose, _ requester: Requester, _ token: VerifiedToken?,
+        _ deflate: PerMessageDeflate?
     ) -> Channel? {
         var inbound = WebSocketInboundConfiguration(role: .server, limits: limits)
         inbound.allowsCompression = deflate != nil
@@ -65,6 +85,7 @@ extension EventLoop {
         guard let handle = channels.insert(channel) else { return nil }
         channel.handle = handle
         channel.forwarded = requester.forwarded
+        if let token { channel.take(token) }
         counters.webSockets += 1
         shared.webSockets.add(1, ordering: .acquiringAndReleasing)
         counters.webSocketsOpened &+= 1
@@ -207,6 +228,7 @@ extension EventLoop {
         guard channels.remove(channel.handle) != nil else { return }
         channel.isGone = true
         leaveRoom(channel, reason: .lost)
+        leavePresence(channel)
         if let timer = channel.timer { timers.cancel(timer) }
         counters.webSockets -= 1
         shared.webSockets.subtract(1, ordering: .acquiringAndReleasing)
@@ -293,7 +315,9 @@ extension EventLoop {
         } else if channel.purpose == .session, case .awaitingHello = channel.state,
             now.milliseconds(since: channel.openedAt) >= limits.helloMillisecondsMax
         {
-            beginClose(channel, .policyViolation, reason: "no hello", counted: "no_hello")
+            // Whoever has proven nothing yet may have tried.
+            let reason = channel.principal == nil ? "unauthenticated" : "no_hello"
+            beginClose(channel, .policyViolation, reason: reason, counted: reason)
         } else if now.milliseconds(since: channel.lastPing) >= limits.pingMilliseconds {
             channel.lastPing = now
             unsafe WebSocketFrameEncoder.append(.ping, UnsafeRawBufferPointer(start: nil, count: 0), maskingKey: nil, to: &channel.control)

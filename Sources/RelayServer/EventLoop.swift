@@ -21,6 +21,7 @@ final class EventLoop {
         static let channel: UInt8 = 2
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
+        static let exchange: UInt8 = 5
     }
 
     let index: Int
@@ -31,16 +32,21 @@ final class EventLoop {
     var timers: TimerWheel
     var listeners: [LoopListener]
     var context: TLSContext
+    /// Whose bearer tokens are believed; `nil`: nobody's.
+    var tokens: TokenVerifier?
     /// Who may do what.
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
     var policyGeneration = 0
     /// Sessions that the newest policy has not been asked about yet.
     var reviews: [Handle] = []
+    /// Pairing, on the one loop that it lives on.
+    let pairDesk: PairDesk?
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
     var rooms: Slab<LocalRoom>
+    var exchanges: Slab<HTTPExchange>
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
@@ -83,6 +89,7 @@ final class EventLoop {
         limits = shared.limits
         self.context = context
         policy = shared.configuration.policy
+        pairDesk = index == PairDesk.loop ? PairDesk(shared.pairing, shared.pairWorker, policy: shared.configuration.policy) : nil
         now = MonotonicClock.now()
         startedAt = now
         selector = try Selector(calls: calls)
@@ -91,6 +98,7 @@ final class EventLoop {
         connections = Slab(capacityMax: shared.limits.connectionsMax)
         channels = Slab()
         rooms = Slab()
+        exchanges = Slab(capacityMax: HTTPExchange.perLoopMax)
         budget = ByteBudget(bytesMax: shared.limits.cacheBytesMax)
         home = Rooms(limits: shared.limits, loop: index, loops: shared.loops)
         unsafe egress = .allocate(byteCount: EventLoop.egressBytes, alignment: 64)
@@ -184,6 +192,8 @@ final class EventLoop {
             if let connection = connections[Handle(packed: event.payload)] { connectionTimer(connection) }
         case TimerKind.channel:
             if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
+        case TimerKind.exchange:
+            if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -237,8 +247,13 @@ final class EventLoop {
             handleForMembers(message)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
+        case .httpAnswer(let token, let answer): answered(token, answer)
+        case .adminQuery(let query, let ticket): answerAdmin(query, ticket)
+        case .adminFinding(let token, let finding): found(token, finding)
         case .reload(let context): reload(context)
+        case .tokens(let verifier): adopt(verifier)
         case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true

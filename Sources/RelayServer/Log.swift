@@ -48,13 +48,18 @@ package final class Log: Sendable {
     /// JSON unless standard error is a terminal.
     package static var detectedFormat: Format { isatty(STDERR_FILENO) == 1 ? .human : .json }
 
-    package func info(_ event: String, _ fields: [(String, String)] = []) { write(.info, event, fields) }
+    /// Answers whether the record was taken.
+    @discardableResult
+    package func info(_ event: String, _ fields: [(String, String)] = []) -> Bool { write(.info, event, fields) }
     package func warning(_ event: String, _ fields: [(String, String)] = []) { write(.warning, event, fields) }
     package func error(_ event: String, _ fields: [(String, String)] = []) { write(.error, event, fields) }
 
-    private func write(_ level: LogRecord.Level, _ event: String, _ fields: [(String, String)]) {
+    @discardableResult
+    private func write(_ level: LogRecord.Level, _ event: String, _ fields: [(String, String)]) -> Bool {
         let record = LogRecord(wallMilliseconds: WallClock.now(), level: level, event: event, fields: fields)
-        if mailbox.post(record) == .full { state.withLock { $0.lost &+= 1 } }
+        guard mailbox.post(record) == .full else { return true }
+        state.withLock { $0.lost &+= 1 }
+        return false
     }
 
     /// Writes what is left and ends the thread.
@@ -135,7 +140,7 @@ package final class Log: Sendable {
         }
     }
 
-    private static func timestamp(_ milliseconds: UInt64) -> String {
+    static func timestamp(_ milliseconds: UInt64) -> String {
         Date(timeIntervalSince1970: Double(milliseconds) / 1_000).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }

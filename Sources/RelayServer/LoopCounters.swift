@@ -8,6 +8,7 @@ struct LoopCounters: Sendable {
     var refusedOutOfDescriptors: UInt64 = 0
     var httpRequests: UInt64 = 0
     var webSocketsOpened: UInt64 = 0
+    var tokensAccepted: UInt64 = 0
     var proxyHeaders: UInt64 = 0
     var forwardedCertificates: UInt64 = 0
     var forwardedIgnored: UInt64 = 0
@@ -49,6 +50,7 @@ struct LoopCounters: Sendable {
     var webSocketsClosed: [String: UInt64] = [:]
     var responses: [Int: UInt64] = [:]
     var requestErrors: [String: UInt64] = [:]
+    var tokensRefused: [String: UInt64] = [:]
 
     mutating func add(_ other: LoopCounters) {
         accepted &+= other.accepted
@@ -57,6 +59,7 @@ struct LoopCounters: Sendable {
         refusedOutOfDescriptors &+= other.refusedOutOfDescriptors
         httpRequests &+= other.httpRequests
         webSocketsOpened &+= other.webSocketsOpened
+        tokensAccepted &+= other.tokensAccepted
         proxyHeaders &+= other.proxyHeaders
         forwardedCertificates &+= other.forwardedCertificates
         forwardedIgnored &+= other.forwardedIgnored
@@ -93,6 +96,7 @@ struct LoopCounters: Sendable {
         webSocketsClosed.merge(other.webSocketsClosed, uniquingKeysWith: &+)
         responses.merge(other.responses, uniquingKeysWith: &+)
         requestErrors.merge(other.requestErrors, uniquingKeysWith: &+)
+        tokensRefused.merge(other.tokensRefused, uniquingKeysWith: &+)
     }
 }
 

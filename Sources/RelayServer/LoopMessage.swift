@@ -44,12 +44,22 @@ enum LoopMessage: Sendable {
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32)
 
+    // To the loop that pairing lives on.
+    case pairing(PairMail)
+
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
+
+    // To the loop of a request that waits for its answer; nothing happens when it has ended.
+    case httpAnswer(token: UInt64, HTTPAnswer)
+    case adminFinding(token: UInt64, AdminFinding)
+    // To whichever loop knows.
+    case adminQuery(AdminQuery, from: ResponseTicket)
 
     // From the supervisor.
     case reload(TLSContext)
     case policy(AccessPolicy)
+    case tokens(TokenVerifier)
     case drain(deadlineMilliseconds: UInt64)
     case stop
 }

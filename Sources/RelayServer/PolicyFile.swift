@@ -163,7 +163,6 @@ extension AccessPolicy {
             AccessRule(identities: [administrator], rooms: [everywhere], roles: [.host, .speaker, .listener, .recorder]),
             AccessRule(identities: [everybody], rooms: [everywhere], roles: [.speaker, .listener, .recorder, .host]),
         ]
-        policy.pairs = [everyone]
         policy.pairRequests = [everyone]
         policy.pairCodes = [everybody]
         return policy

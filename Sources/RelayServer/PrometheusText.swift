@@ -5,11 +5,15 @@ import RelayRooms
 struct PrometheusText {
     private(set) var text = ""
 
-    static func render(_ loops: [LoopCounters], readiness: DrainState, uptimeSeconds: Double) -> String {
+    static func render(_ loops: [LoopCounters], readiness: DrainState, auditLost: UInt64, uptimeSeconds: Double) -> String {
         var writer = PrometheusText()
         var sum = LoopCounters()
         for loop in loops { sum.add(loop) }
         writer.process(readiness: readiness, uptimeSeconds: uptimeSeconds)
+        writer.single(
+            "segue_audit_records_lost_total", "counter",
+            "Records of the audit that were not kept: too many at once, or the file could not be written.",
+            Double(auditLost))
         writer.connections(sum)
         writer.proxies(sum)
         writer.media(sum)
@@ -52,6 +56,8 @@ struct PrometheusText {
         single("segue_websockets_opened_total", "counter", "WebSockets opened.", Double(sum.webSocketsOpened))
         byLabel("segue_websockets_closed_total", "counter", "WebSockets that ended.", "reason", sum.webSocketsClosed)
         single("segue_sessions", "gauge", "Sessions that said hello.", Double(sum.sessions))
+        single("segue_tokens_accepted_total", "counter", "Bearer tokens accepted.", Double(sum.tokensAccepted))
+        byLabel("segue_tokens_refused_total", "counter", "Bearer tokens refused.", "reason", sum.tokensRefused)
         byLabel("segue_request_errors_total", "counter", "Requests that were answered with an error.", "code", sum.requestErrors)
     }
 

@@ -1,4 +1,6 @@
+package import CertificateAuthority
 import Glibc
+package import JOSE
 package import Reactor
 import RelayBase
 import RelayRooms
@@ -9,12 +11,20 @@ package import TLSTransport
 package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case listen(SocketAddress, SystemFault)
     case tls(TLSSetupError)
+    case enrolment(CertificateAuthorityFault)
+    case auditLog(path: String, SystemFault)
+    case state(StateFault)
+    case tokens(JSONWebKeySetFileFault)
     case system(SystemFault)
 
     package var description: String {
         switch self {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
+        case .enrolment(let fault): "enrolment: \(fault)"
+        case .auditLog(let path, let fault): "cannot open the audit log \(path): \(fault)"
+        case .state(let fault): "\(fault)"
+        case .tokens(let fault): "tokens.keys: \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -41,30 +51,67 @@ package final class Server {
     /// Binds, makes the TLS context, and starts the loops.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
         self.log = log
+        let audit = try Server.audit(configuration.auditLog, log)
+        let pairing: PairingState
         do {
-            shared = try Shared(configuration: configuration, log: log)
+            pairing = try PairingState.open(folder: configuration.stateFolder, node: configuration.node, log: log)
+        } catch {
+            throw .state(error)
+        }
+        let authority: CertificateAuthority?
+        do throws(CertificateAuthorityFault) {
+            authority =
+                if let enrolment = configuration.enrolment {
+                    try .open(directory: enrolment.authority, lockTimeout: EnrolmentWorker.lockTimeout)
+                } else { nil }
+        } catch {
+            throw .enrolment(error)
+        }
+        do {
+            shared = try Shared(configuration: configuration, pairing: pairing, authority: authority, log: log, audit: audit)
             signals = try SignalReceiver(Server.signals)
         } catch {
             throw .system(error)
         }
         reloads = Reloads(readiness: shared.readiness, log: log)
         trust = TrustReload(configuration.tls, shared)
-        addReloads(configuration)
+        addReloads()
         let context: TLSContext
         do {
             context = try trust.first()
         } catch {
             throw .tls(error)
         }
+        try addTokens(configuration)
         try start(configuration, context)
     }
 
+    private static func audit(_ path: String?, _ log: Log) throws(ServerFault) -> Audit {
+        guard let path else { return Audit(log: log) }
+        do {
+            return Audit(log: log, file: try AuditFile(path: path, log: log))
+        } catch {
+            throw .auditLog(path: path, error)
+        }
+    }
+
+    /// The keys of bearer tokens wait in the loops' mailboxes before anybody can connect.
+    private func addTokens(_ configuration: ServerConfiguration) throws(ServerFault) {
+        guard let settings = configuration.tokens else { return }
+        reloads.add(Reloads.Part(.tokens, files: [settings.keysFile]) { [shared] in shared.broadcast(.tokens(try TokenVerifier(settings))) })
+        do {
+            shared.broadcast(.tokens(try TokenVerifier(settings)))
+        } catch {
+            throw .tokens(error)
+        }
+    }
+
     /// What is read anew when its files change, or on SIGHUP. Parts are made before their files are read for the first time.
-    private func addReloads(_ configuration: ServerConfiguration) {
+    private func addReloads() {
         reloads.add(Reloads.Part(.tls, files: trust.files) { [trust] in try trust.load() })
-        if let file = configuration.policyFile {
+        if let file = shared.configuration.policyFile {
             reloads.add(Reloads.Part(.policy, files: [file]) { [shared] in shared.broadcast(.policy(try PolicyFile.read(file))) })
-        } else if configuration.policy == AccessPolicy() {
+        } else if shared.configuration.policy == AccessPolicy() {
             log.warning("no_policy", [("consequence", "nobody may join a room: name a policy file by the key 'policy'")])
         }
     }
@@ -110,19 +157,33 @@ package final class Server {
     /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGHUP reloads.
     package func supervise() {
         // Changes of files are told at once; the look from time to time is for those that are not.
-        var waits = [signals.descriptor.number, reloads.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        var waits = [signals.descriptor.number, reloads.descriptor, shared.commands.wake.descriptor.number].map {
+            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+        }
         var isDraining = false
+        var isSignalled = false
         while true {
-            _ = unsafe poll(&waits, 2, Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            _ = unsafe poll(&waits, nfds_t(waits.count), Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
             reloads.settle()
             while let signal = try? signals.next(calls: .linux) {
                 switch signal {
-                case SIGHUP: reloads.run(all: true, because: "signal")
+                case SIGHUP:
+                    reloads.run(all: true, because: "signal")
+                    shared.audit.reopen()
                 default:
-                    log.info(isDraining ? "stopping" : "draining", [("signal", "\(signal)")])
-                    shared.readiness.beginDraining()
-                    shared.broadcast(isDraining ? .stop : .drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+                    log.info(isSignalled ? "stopping" : "draining", [("signal", "\(signal)")])
+                    if isSignalled { shared.broadcast(.stop) } else { drain() }
+                    (isDraining, isSignalled) = (true, true)
+                }
+            }
+            for command in shared.commands.take() {
+                switch command {
+                case .reload: reloads.run(all: true, because: "admin")
+                case .drain where !isDraining:
+                    log.info("draining", [("because", "admin")])
+                    drain()
                     isDraining = true
+                case .drain: break
                 }
             }
             if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
@@ -132,6 +193,8 @@ package final class Server {
             }
         }
         for thread in threads { thread.join() }
+        shared.pairWorker.stop()
+        shared.audit.stop()
         log.info("stopped")
     }
 
@@ -146,6 +209,8 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
+        shared.pairWorker.stop()
+        shared.audit.stop()
     }
 }
 

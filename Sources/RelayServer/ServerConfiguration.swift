@@ -12,11 +12,19 @@ package struct ServerConfiguration: Sendable {
     package var loops = 1
     package var tls = TLSConfiguration()
     package var origins: OriginAllowList
+    /// Whose bearer tokens are believed; `nil`: nobody's.
+    package var tokens: TokenSettings?
     /// The file that ``policy`` is read from, at the start and whenever it changes; whoever sets it sets both.
     package var policyFile: String?
     /// Who may do what, as it is at the start; a reload replaces it in the loops.
     package var policy = AccessPolicy()
+    /// Devices enrol here; `nil`: they do not.
+    package var enrolment: EnrolmentConfiguration?
+    /// Where the audit is written; `nil`: to the log.
+    package var auditLog: String?
     package var proxies = ProxySettings()
+    /// Where the relay keeps its signing key and the grants; `nil`: they end with it.
+    package var stateFolder: String?
     package var limits = Limits()
     package var drainMilliseconds: UInt64 = 10_000
     package var reloadCheckMilliseconds: UInt64 = 1_000
@@ -39,7 +47,7 @@ package struct ServerConfiguration: Sendable {
 
     package static let loopsMax = 64
     /// Environment variables that name nothing in the configuration.
-    static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG", "SEGUE_PYTHON", "SEGUE_PYTHON2"]
+    static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG", "SEGUE_PYTHON", "SEGUE_PYTHON2", "SEGUE_ENROLMENT_TOKEN"]
 
     /// Reads a configuration file (JSON5), then lets `SEGUE_…` variables override it.
     ///
@@ -93,13 +101,20 @@ package struct ServerConfiguration: Sendable {
         if let value = reader.strings("origins") {
             do { origins = try OriginAllowList(value) } catch { reader.fault("origins", "'\(error.entry)' is not an origin") }
         }
+        if let value = reader.string("state") {
+            if value.isEmpty { reader.fault("state", "must name a folder") }
+            stateFolder = value
+        }
         if let value = reader.string("policy") {
             if value.isEmpty { reader.fault("policy", "must name a file") }
             policyFile = value
         }
+        if let value = reader.string("auditLog") { auditLog = value }
         reader.object("tls") { readTLS(&$0) }
         reader.object("proxies") { proxies.read(&$0) }
+        reader.object("tokens") { tokens = TokenSettings(&$0) }
         reader.object("limits") { readLimits(&$0) }
+        reader.object("enrolment") { enrolment = EnrolmentConfiguration(&$0, defaults: enrolment) }
         reader.object("echo") { reader in
             if let value = reader.bool("enabled") { echo = value }
             if let value = reader.integer("messageBytesMax", in: 1_024...(1 << 28)) { echoMessageBytesMax = value }

@@ -1,3 +1,4 @@
+import CertificateAuthority
 import Glibc
 import Reactor
 import RelayBase
@@ -18,6 +19,11 @@ final class Shared: Sendable {
     let board: MetricsBoard
     let log: Log
     let audit: Audit
+    /// The authority that devices enrol with, if they do so here.
+    let enrolment: EnrolmentWorker?
+    let commands: SupervisorCommands
+    let pairing: PairingState
+    let pairWorker: PairWorker
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     let endedLoops = Atomic<Int>(0)
@@ -27,10 +33,18 @@ final class Shared: Sendable {
     private static let broadcastTriesMax = 5_000
     private static let mailboxMessagesMax = 1 << 16
 
-    init(configuration: ServerConfiguration, log: Log) throws(SystemFault) {
+    init(
+        configuration: ServerConfiguration, pairing: PairingState, authority: CertificateAuthority?, log: Log, audit: Audit
+    ) throws(SystemFault) {
         self.configuration = configuration
         self.log = log
-        audit = Audit(log: log)
+        self.pairing = pairing
+        self.audit = audit
+        enrolment =
+            if let authority, let enrolment = configuration.enrolment {
+                try EnrolmentWorker(authority, configuration: enrolment, log: log)
+            } else { nil }
+        commands = try SupervisorCommands()
         limits = configuration.limits
         node = configuration.node
         loops = configuration.loops
@@ -38,6 +52,7 @@ final class Shared: Sendable {
         for _ in 0..<configuration.loops { wakes.append(try EventFD()) }
         self.wakes = wakes
         mailboxes = wakes.map { Mailbox(capacity: Shared.mailboxMessagesMax, wake: $0) }
+        pairWorker = try PairWorker(path: pairing.grantFile, signer: pairing.signer, log: log, replies: mailboxes[PairDesk.loop])
         // A ring takes records of up to half its capacity: two of the largest frames. Untouched memory costs nothing.
         let ringBytes = configuration.loops > 1 ? max(configuration.limits.videoFrameBytesMax * 4, 1 << 20) : 64
         rings = (0..<configuration.loops).map { from in

@@ -47,6 +47,21 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         }
     }
 
+    package init(_ refusal: PairRefusal) {
+        switch refusal {
+        case .certificateNeeded: self = .certificateNeeded
+        case .notAllowed: self = .notAllowed
+        case .peerUnavailable: self = .peerUnavailable
+        case .peerAmbiguous: self = .peerAmbiguous
+        case .unknownRequest: self = .unknownRequest
+        case .unknownPair: self = .unknownPair
+        case .wrongCode: self = .pairCode
+        case .tooManyTries: self = .pairRate
+        case .pairsMax: self = .pairsMax
+        case .badValue(let member): self = .badValue(member)
+        }
+    }
+
     package static func unknownType(_ type: String) -> Refusal {
         Refusal(code: "unknown_type", message: "The request type '\(type)' is not known.", retry: false)
     }
@@ -93,5 +108,6 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static let pairCode = Refusal(code: "pair_code", message: "The code is not right, or not any more.", retry: false)
     package static let pairRate = Refusal(code: "pair_rate", message: "Too many tries; wait.", retry: true)
     package static let pairsMax = Refusal(code: "pairs_max", message: "As many pairs, requests or codes are open as may be.", retry: true)
+    package static let internalFault = Refusal(code: "internal", message: "The relay could not do it.", retry: true)
     package static let certificateNeeded = Refusal(code: "certificate_needed", message: "Pairs need a certificate on both sides.", retry: false)
 }

@@ -10,6 +10,7 @@ enum CACommand {
             [
                 CAInitCommand.command, Command(group: issueSpec, [CAIssueCommand.client, CAIssueCommand.server]), CASignCommand.command,
                 CAListCommand.command, CARevokeCommand.command, CARenewCommand.command, CACRLCommand.command, CAExportCommand.command,
+                CATokenCommand.command, CATokensCommand.command, CATokenRevokeCommand.command,
             ])
     }
 
@@ -25,6 +26,7 @@ enum CACommand {
             .init("segue ca init --ca /etc/segue/ca --name 'Example media CA'", "A new authority."),
             .init("segue ca issue client carol", "One more client for the relay in development mode."),
             .init("segue ca revoke carol --reason keyCompromise", "From the next moment on the relay refuses carol."),
+            .init("segue ca token --client dave", "A token with which dave's device gets its certificate by itself: 'segue enroll'."),
         ])
 
     private static let issueSpec = CommandSpec(
@@ -117,10 +119,14 @@ extension CertificateAuthorityFault {
     /// Whether what was typed is at fault, not what is on disk.
     fileprivate var isOfCommandLine: Bool {
         switch self {
-        case .invalidName, .noNames, .tooManyNames, .nameKindNotAllowed, .validityOutOfRange, .passwordLength, .passwordHasNUL: true
+        case .invalidName, .noNames, .tooManyNames, .nameKindNotAllowed, .validityOutOfRange, .passwordLength, .passwordHasNUL,
+            .tokenValidityOutOfRange:
+            true
         case .labelInUse, .alreadyExists, .noAuthority, .authorityNotValid, .keyMismatch, .keyFileExposed, .folderExposed, .settingsCorrupt,
             .indexCorrupt, .indexFull, .fileTooLarge, .lockTimeout, .notFound, .alreadyRevoked, .revoked, .keyNotHeld, .requestMalformed,
-            .requestSignatureInvalid, .requestKeyNotAllowed, .requestNameNotAllowed, .malformedPEM, .system, .cryptography:
+            .requestSignatureInvalid, .requestKeyNotAllowed, .requestNameNotAllowed, .keyBelongsToAnother, .keyCompromised, .tokenNotAccepted,
+            .tokenNotFound, .tokenEnded, .tokensFull, .tokenCorrupt, .notPresentable, .superseded, .renewalTooEarly, .malformedPEM, .system,
+            .cryptography:
             false
         }
     }

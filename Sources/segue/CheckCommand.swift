@@ -26,6 +26,8 @@ enum CheckCommand {
         let environment = ProcessInfo.processInfo.environment
         if let configuration = try configuration(arguments, environment, &report) {
             CheckCertificates.check(configuration.tls, now: .current(), &report)
+            tokens(configuration, &report)
+            CheckEnrolment.check(configuration, now: .current(), &report)
             CheckSystem.addresses(configuration, &report)
             CheckSystem.descriptors(configuration, &report)
         }
@@ -55,6 +57,22 @@ enum CheckCommand {
             report.add(.fail, "configuration", failure.message)
         }
         return nil
+    }
+
+    /// Whether the keys of bearer tokens can be had, and what they mean for clients without a certificate.
+    private static func tokens(_ configuration: ServerConfiguration, _ report: inout CheckReport) {
+        guard let settings = configuration.tokens else { return }
+        do {
+            let keys = try settings.countKeys()
+            report.add(
+                .ok, settings.keysFile, "\(keys.used) keys for bearer tokens" + (keys.passedOver > 0 ? ", \(keys.passedOver) passed over" : ""))
+        } catch {
+            report.add(.fail, "tokens.keys", "\(error)", advice: "It must be a JWK set of public keys for ES256 or EdDSA.")
+        }
+        guard configuration.tls.clientCertificate == .required, configuration.proxies.listen.isEmpty else { return }
+        report.add(
+            .ok, "tokens", "second factor only: tls.clientCertificates is \"required\"",
+            advice: "With \"optional\", clients without a certificate get in by a token.")
     }
 
     /// The development certificates as they are, without making any.

@@ -4,7 +4,7 @@ enum CommandTable {
         Command(
             group: spec,
             [
-                ServeCommand.command, PublishCommand.command, ListenCommand.command, CACommand.command, CheckCommand.command,
+                ServeCommand.command, PublishCommand.command, ListenCommand.command, CACommand.command, EnrollCommand.command, CheckCommand.command,
                 CompletionsCommand.command,
             ])
     }

@@ -12,8 +12,8 @@ enum ServeCommand {
         name: "serve",
         summary: "run the relay",
         text: [
-            "Without --config the relay runs in development mode: it makes a certificate authority, certificates for localhost and two demo clients "
-                + "(alice, bob) under the state folder, listens on 127.0.0.1:8443 and prints what to type next. For this machine only.",
+            "Without --config the relay runs in development mode: it makes a certificate authority, certificates for localhost and three demo clients "
+                + "(alice, bob, operator) under the state folder, listens on 127.0.0.1:8443 and prints what to type next. For this machine only.",
             "Flags override environment variables (SEGUE_LOOPS for the key 'loops', SEGUE_TLS_MAXIMUM_VERSION for 'tls.maximumVersion'), which override "
                 + "the file. All faults of a configuration are told at once.",
             "When the relay accepts connections it prints 'ready https://ADDRESS:PORT', one line for each address. SIGTERM or Ctrl-C drains (a second one "
@@ -68,8 +68,10 @@ enum ServeCommand {
                 text: text, environment: environment, arguments: arguments, development: nil, cores: cores)
             guard let state else { return configuration }
             let development = try state.prepare(now: .current())
-            return try ServeConfiguration.resolve(
+            var developed = try ServeConfiguration.resolve(
                 text: text, environment: environment, arguments: arguments, development: development, cores: cores)
+            if developed.stateFolder == nil { developed.stateFolder = state.relay }
+            return developed
         } catch let invalid as ServerConfiguration.Invalid {
             throw ServeConfiguration.failure(invalid, path: path)
         }
@@ -88,10 +90,10 @@ enum ServeCommand {
             return try Server(configuration, log: log)
         } catch {
             switch error {
-            case .tls: throw CommandFailure(code: .configuration, message: "\(error)")
+            case .tls, .state, .enrolment, .tokens: throw CommandFailure(code: .configuration, message: "\(error)")
             case .listen(_, let fault) where fault.errno == EADDRINUSE:
                 throw CommandFailure(code: .failure, message: "\(error)\nIs another relay running there? Choose another address with --listen.")
-            case .listen, .system: throw CommandFailure(code: .failure, message: "\(error)")
+            case .listen, .auditLog, .system: throw CommandFailure(code: .failure, message: "\(error)")
             }
         }
     }

@@ -59,6 +59,7 @@ enum ServeConfiguration {
             }
             defaults.tls.authorityFiles = [development.trustStorePath]
             defaults.tls.revocationListFiles = [development.revocationListPath]
+            defaults.enrolment = EnrolmentConfiguration(authority: development.authorityDirectory)
         }
         if text == nil { defaults.policy = .development }
         var configuration = try ServerConfiguration(text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)

@@ -7,6 +7,7 @@ import Glibc
 /// ```
 /// ca/                        the certificate authority
 /// ca.pem  crl.pem            links into it: what both sides trust, and who is revoked
+/// relay/                     the relay's signing key and the grants of pairs
 /// clients/alice.pem          a link to the client's certificate, the newest after renewals too
 /// clients/alice-key.pem      and to its private key (mode 0600, in a folder of mode 0700)
 /// ```
@@ -22,6 +23,7 @@ struct StateDirectory: Equatable {
     var authority: String { path + "/ca" }
     var trustStore: String { path + "/ca.pem" }
     var revocationList: String { path + "/crl.pem" }
+    var relay: String { path + "/relay" }
     func clientCertificate(_ name: String) -> String { "\(path)/clients/\(name).pem" }
     func clientKey(_ name: String) -> String { "\(path)/clients/\(name)-key.pem" }
 

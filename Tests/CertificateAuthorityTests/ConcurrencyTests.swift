@@ -44,7 +44,7 @@ struct ConcurrencyTests {
         }
         #expect(states.filter(\.changed).count == 1)
         #expect(Set(states.map(\.serverECDSA.entry.serial)).count == 1)
-        #expect(try CertificateAuthority.open(directory: states[0].authorityDirectory).list().count == 4)
+        #expect(try CertificateAuthority.open(directory: states[0].authorityDirectory).list().count == 5)
     }
 
     @Test("A lock that another holds to the end of the wait is a fault of its own")

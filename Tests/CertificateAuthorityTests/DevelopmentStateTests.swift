@@ -27,7 +27,7 @@ struct DevelopmentStateTests {
             #expect(text.contains("DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1\n") && text.contains(key))
             #expect(try verify(authority, server.livePaths.certificate, purpose: "sslserver", "-verify_hostname", "localhost").status == 0)
         }
-        #expect(state.clients.map(\.name) == ["alice", "bob"])
+        #expect(state.clients.map(\.name) == ["alice", "bob", "operator"])
         for client in state.clients {
             #expect(client.certificate.entry.names == [try .client(named: client.name)])
             #expect(try verify(authority, client.certificate.livePaths.certificate, purpose: "sslclient").status == 0)
@@ -102,7 +102,7 @@ struct DevelopmentStateTests {
         let late = testTime + .days(3_644)
         let second = try prepare(late)
         let authority = try CertificateAuthority.open(directory: second.authorityDirectory)
-        #expect(try authority.list().count == 4 && authority.validity().notAfter == late + .days(3_650))
+        #expect(try authority.list().count == 5 && authority.validity().notAfter == late + .days(3_650))
         #expect(FileManager.default.fileExists(atPath: folder("new/state/ca-until-\(testTime + .days(3_650))/ca-key.pem")))
         #expect(first.serverECDSA.entry.serial != second.serverECDSA.entry.serial)
         #expect(try verify(authority, second.serverECDSA.livePaths.certificate, purpose: "sslserver", at: late).status == 0)

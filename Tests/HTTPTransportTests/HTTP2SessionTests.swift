@@ -27,6 +27,20 @@ import Testing
         #expect(pair.client.openStreams == 0 && pair.server.openStreams == 0)
     }
 
+    @Test("RFC 9110 §10.1.1 an interim 100 leaves the final response to come, and comes before it alone")
+    func interim() throws {
+        var pair = try Pair()
+        let id = try pair.client.request(fields: Raw.get.map { ($0.0, $0.1) } + [("expect", "100-continue")], endOfStream: false)
+        try pair.exchange()
+        pair.server.continueRequest(id)
+        try pair.exchange()
+        #expect(pair.client.events().isEmpty)
+        #expect(pair.server.respond(id, status: 204, fields: [], endOfStream: true))
+        pair.server.continueRequest(id)
+        try pair.exchange()
+        #expect(pair.client.events().first?.hasPrefix("response 1 204") == true)
+    }
+
     @Test("RFC 8441 §4 extended CONNECT carries bytes both ways and ends half by half")
     func extendedConnect() throws {
         var pair = try Pair()

@@ -68,7 +68,7 @@ struct DevelopmentRelayTests {
         let links = ["ca.pem", "crl.pem", "clients/alice.pem", "clients/alice-key.pem", "clients/bob.pem", "clients/bob-key.pem"]
         let targets = try links.map { try FileManager.default.destinationOfSymbolicLink(atPath: "\(state)/\($0)") }
         #expect(targets.allSatisfy { !$0.hasPrefix("/") }, "the folder may be moved")
-        for name in ["alice", "bob"] { #expect(try Self.health(state, port, client: name).status == 0) }
+        for name in ["alice", "bob", "operator"] { #expect(try Self.health(state, port, client: name).status == 0) }
 
         let serials = try Program.segue("ca", "list", "--state", state, "--json").output
         let second = try Relay(state: state, ["--log", "json"])
@@ -76,7 +76,7 @@ struct DevelopmentRelayTests {
         #expect(secondPort != port)
         #expect(try Program.segue("ca", "list", "--state", state, "--json").output == serials, "nothing was made anew")
         for port in [port, secondPort] { #expect(try Self.health(state, port, client: "alice").status == 0) }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: state + "/clients").count == 4, "no temporary links are left")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: state + "/clients").count == 6, "no temporary links are left")
 
         #expect(first.output.contains("curl --cacert '\(state)/ca.pem'"))
         #expect(first.stop() == 0)

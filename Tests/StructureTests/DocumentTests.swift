@@ -119,6 +119,7 @@ struct DocumentTests {
         // That one is the writer's own, for frames that nobody has sent yet.
         ("media fault", #": "(media_(?!extension_block_too_large)\w+)""#, "Sources/MediaProtocol/MediaFault.swift"),
         ("endpoint", #"case "(/\w*)""#, "Sources/RelayServer/Endpoints.swift"),
+        ("path of the API", #"template: "(/[^"]+)""#, "Sources/RelayServer/APIRoute.swift"),
     ]
 
     @Test("the protocol document names every request, message, code, metric and endpoint", arguments: 0..<vocabulary.count)

@@ -1,0 +1,98 @@
+import Reactor
+import RelayBase
+import RelayRooms
+import Signalling
+import TLSTransport
+import WebSocketProtocol
+
+/// What a loop finds among its own when an administrator asks.
+extension EventLoop {
+    func find(_ query: AdminQuery) -> AdminFinding {
+        switch query {
+        case .rooms(let page): .rooms(page.cut(home.rooms.values.map(AdminRoom.init), by: \.name, after: page.after))
+        case .room(let name): .room(home.room(named: name).map(AdminRoom.init))
+        case .participants(let name, let page): participants(name, page)
+        case .streams(let name, let page): streams(name, page)
+        case .endRoom(let name): end(name)
+        case .removeParticipant(let name, let participant): end(name, participant)
+        case .sessions(let page): .sessions(page.cut(sessions(), by: \.session, after: page.after))
+        case .endSession(let session): .ended(endSession(session))
+        case .facts(let participants): facts(participants)
+        }
+    }
+
+    // MARK: Rooms that the loop is home to
+
+    private func participants(_ name: RoomName, _ page: AdminPage) -> AdminFinding {
+        guard let room = home.room(named: name), let after = page.numberAfter else { return .participants(nil, addresses: []) }
+        let entries = room.members.map { ($0, false) } + room.waiting.map { ($0, true) }
+        let part = page.cut(entries, by: \.0.id.value, after: after)
+        return .participants(part.map { AdminParticipant($0.0, waiting: $0.1) }, addresses: part.map(\.0.address))
+    }
+
+    private func streams(_ name: RoomName, _ page: AdminPage) -> AdminFinding {
+        guard let room = home.room(named: name), let after = page.numberAfter else { return .streams(nil) }
+        return .streams(page.cut(room.streams, by: \.id, after: after).map { StreamEntry($0).info })
+    }
+
+    private func end(_ name: RoomName) -> AdminFinding {
+        guard home.room(named: name) != nil else { return .ended(false) }
+        evictAtHome(name, nil, .admin)
+        return .ended(true)
+    }
+
+    private func end(_ name: RoomName, _ participant: ParticipantID) -> AdminFinding {
+        guard let room = home.room(named: name), (room.members + room.waiting).contains(where: { $0.id == participant }) else { return .ended(false) }
+        evictAtHome(name, participant, .admin)
+        return .ended(true)
+    }
+
+    // MARK: Sessions of the loop
+
+    private func sessions() -> [AdminSession] {
+        channels.handles.compactMap { channels[$0].flatMap(session) }
+    }
+
+    /// `nil` for what is no session, or not yet.
+    private func session(_ channel: Channel) -> AdminSession? {
+        guard channel.purpose == .session, channel.sessionID != "" else { return nil }
+        return AdminSession(
+            session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.connection.address)",
+            transport: channel.stream == nil ? .http1 : .http2,
+            since: Double(WallClock.now() &- now.milliseconds(since: channel.openedAt)), room: channel.membership?.room.name.text,
+            participant: channel.membership?.participant.value, loop: index)
+    }
+
+    private func facts(_ participants: [(participant: UInt32, token: UInt64)]) -> AdminFinding {
+        var facts: [UInt32: AdminSession] = [:]
+        for (participant, token) in participants {
+            if let channel = channels[Handle(packed: token)], let session = session(channel) { facts[participant] = session }
+        }
+        return .facts(facts)
+    }
+
+    private func endSession(_ id: String) -> Bool {
+        for handle in channels.handles {
+            guard let channel = channels[handle], channel.sessionID == id, !id.isEmpty else { continue }
+            beginClose(channel, .policyViolation, reason: "admin", counted: "admin")
+            return true
+        }
+        return false
+    }
+}
+
+extension AdminRoom {
+    init(_ room: Rooms.Room) {
+        self.init(
+            name: room.name.text, participants: room.members.count, waiting: room.waiting.count, streams: room.streams.count, locked: room.isLocked)
+    }
+}
+
+extension AdminParticipant {
+    init(_ member: Rooms.Member, waiting: Bool) {
+        let shown = member.participant
+        self.init(
+            participant: shown.participant, identity: shown.identity, displayName: shown.displayName, role: member.role, waiting: waiting,
+            muted: shown.muted, streams: member.streams.count, loop: member.address.loop)
+    }
+}
