@@ -104,6 +104,15 @@ package struct PairView: Hashable, Sendable {
     /// What lasts; `nil` for a pair by policy alone.
     package let grant: PairGrant?
 
+    package init(id: String, room: RoomName, basis: PairBasis, low: PairParty, high: PairParty, grant: PairGrant?) {
+        self.id = id
+        self.room = room
+        self.basis = basis
+        self.low = low
+        self.high = high
+        self.grant = grant
+    }
+
     package func peer(of fingerprint: String) -> PairParty { fingerprint == low.fingerprint ? high : low }
 }
 

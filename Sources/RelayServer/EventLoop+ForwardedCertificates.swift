@@ -83,35 +83,4 @@ extension EventLoop {
         shared.log.info("forwarded_certificate_refused", [("address", "\(connection.address)"), ("reason", reason)])
     }
 
-    // MARK: As long as sessions live
-
-    /// After a reload: sessions whose certificate the new authorities or revocation lists do not vouch for end, and so do connections.
-    func recheckForwarded() {
-        for handle in channels.handles {
-            guard let channel = channels[handle], let peer = channel.forwarded, let fault = context.fault(ofForwarded: peer) else { continue }
-            endForwarded(channel, reason: "certificate_\(fault.reason)")
-        }
-        for handle in connections.handles {
-            guard let connection = connections[handle], let peer = connection.hop.forwarded, let fault = context.fault(ofForwarded: peer) else {
-                continue
-            }
-            connection.hop.forwarded = nil
-            endTrust(connection, reason: "certificate_\(fault.reason)")
-        }
-    }
-
-    func closeExpiredForwarded(_ seconds: Int64) {
-        for handle in channels.handles {
-            guard let channel = channels[handle], let peer = channel.forwarded, peer.identity.notAfter < seconds else { continue }
-            endForwarded(channel, reason: "certificate_expired")
-        }
-        for handle in connections.handles {
-            guard let connection = connections[handle], let peer = connection.hop.forwarded, peer.identity.notAfter < seconds else { continue }
-            endTrust(connection, reason: "certificate_expired")
-        }
-    }
-
-    private func endForwarded(_ channel: Channel, reason: String) {
-        beginClose(channel, .policyViolation, reason: reason, counted: reason)
-    }
 }

@@ -42,40 +42,6 @@ extension EventLoop {
         return counters
     }
 
-    private func closeExpiredCertificates() {
-        let seconds = Int64(WallClock.now() / 1_000)
-        for handle in connections.handles {
-            guard let connection = connections[handle], let identity = connection.identity, identity.notAfter < seconds else { continue }
-            endTrust(connection, reason: "certificate_expired")
-        }
-        closeExpiredForwarded(seconds)
-    }
-
-    /// Sessions end with a close frame that says why; other connections just end. Over HTTP/2, GOAWAY comes after the last close frame: there are clients that
-    /// read nothing behind it.
-    func endTrust(_ connection: Connection, reason: String) {
-        let channels = connection.webSockets
-        for channel in channels { beginClose(channel, .policyViolation, reason: reason, counted: reason) }
-        connection.endsWithChannels = true
-        if channels.isEmpty, case .http2(let session) = connection.phase { session.goAway(.noError) }
-        if channels.isEmpty { closeAfterFlush(connection, reason: reason) }
-    }
-
-    // MARK: Reload
-
-    /// New certificates, authorities or revocation lists: live connections that the new ones do not trust end.
-    func reload(_ context: TLSContext) {
-        self.context = context
-        contextGeneration += 1
-        for handle in connections.handles {
-            guard let connection = connections[handle], connection.identity != nil, let fault = connection.secure.peerFault(under: context) else {
-                continue
-            }
-            endTrust(connection, reason: "certificate_\(fault.reason)")
-        }
-        recheckForwarded()
-    }
-
     // MARK: Drain
 
     /// Tells every session that the relay goes away, and ends them at the deadline.

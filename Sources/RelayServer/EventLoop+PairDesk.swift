@@ -120,7 +120,7 @@ extension EventLoop {
         post(.toSession(token: ask.address.token, .answer(requestID: ask.requestID, .failure(.internalFault))), to: ask.address.loop)
     }
 
-    /// More signatures than this take a loop too long: about 90 µs a pair.
+    /// More signatures than this take a loop too long: about 125 µs a pair.
     private static let signaturesInPlaceMax = 4
 
     private func list(_ ask: PairAsk, _ desk: PairDesk, _ moment: PairMoment) throws(PairRefusal) {

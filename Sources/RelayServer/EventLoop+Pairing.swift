@@ -2,6 +2,7 @@ import Reactor
 import RelayBase
 import RelayRooms
 import Signalling
+import WebSocketProtocol
 
 /// Pairing at the loops of sessions: what they ask is decided on the one loop that pairing lives on.
 extension EventLoop {
@@ -22,19 +23,26 @@ extension EventLoop {
 
     // MARK: Requests
 
+    /// A list is long where there are many pairs: it costs as much of the session's budget as a request of so many bytes.
+    private static let listBytes = 8 << 10
+
     /// Requests about pairs.
     func pairing(_ channel: Channel, _ id: UInt64, _ request: ClientRequest) throws(Refusal) {
         guard let principal = channel.principal, PairParty(principal) != nil else {
             audit(request.type, channel, .refused(Refusal.certificateNeeded.code), [])
             throw .certificateNeeded
         }
-        let source = channel.connection.address.key
+        if case .pairList = request, !channel.requestBudget.take(byteCount: EventLoop.listBytes, now: now) {
+            beginClose(channel, .policyViolation, reason: "more than controlMessagesPerSecondMax", counted: "control_rate")
+            return
+        }
+        let source = channel.clientAddress.key
         post(
             .pairing(
                 .ask(
                     PairAsk(
                         address: address(of: channel), requestID: id, request: request, actor: principal.name,
-                        origin: "\(channel.connection.address)", source: PairSource(high: source.high, low: source.low)))),
+                        origin: "\(channel.clientAddress)", source: PairSource(high: source.high, low: source.low)))),
             to: PairDesk.loop)
     }
 

@@ -38,10 +38,10 @@ final class EventLoop {
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
     var policyGeneration = 0
-    /// Sessions that the newest policy has not been asked about yet.
-    var reviews: [Handle] = []
     /// Pairing, on the one loop that it lives on.
     let pairDesk: PairDesk?
+    /// Sessions that the newest policy has not been asked about yet.
+    var reviews: [Handle] = []
     let scratch: TransportScratch
     var connections: Slab<Connection>
     var channels: Slab<Channel>
@@ -61,6 +61,8 @@ final class EventLoop {
     var dirtyRooms: [LocalRoom] = []
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
+    /// Connections and forwarded sessions that are still to be measured by the newest trust store.
+    var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
     var ringsWritten: [Bool]
     /// What other loops posted.
@@ -121,7 +123,8 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let deadline = readLater.isEmpty && reviews.isEmpty ? timers.nextDeadline : MonotonicInstant.zero
+            let hasWork = !readLater.isEmpty || !reviews.isEmpty || !recheck.isDone
+            let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
                 count = try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: MonotonicClock.now()))
@@ -159,6 +162,7 @@ final class EventLoop {
         handleMail()
         if !reviews.isEmpty { reviewSome() }
         drainInbox()
+        recheckSome()
         timers.advance(to: now)
         while let expired = timers.nextExpired() { fire(expired) }
         // Other loops can work on what came in while this one flushes.

@@ -36,7 +36,9 @@ struct CredentialFile {
     func revocationLists() throws(TLSSetupError) -> [LibraryObject] {
         let kind = "revocation list"
         guard bytes.first == 0x30 else {
-            return try unsafe pemObjects(kind, free: { unsafe X509_CRL_free($0) }) { unsafe PEM_read_bio_X509_CRL($0, nil, refusePassword, nil) }
+            let lists = try unsafe pemObjects(kind, free: { unsafe X509_CRL_free($0) }) { unsafe PEM_read_bio_X509_CRL($0, nil, refusePassword, nil) }
+            for list in lists { unsafe Self.sort(list.pointer) }
+            return lists
         }
         ErrorQueue.clear()
         let list = unsafe bytes.withUnsafeBufferPointer { buffer in
@@ -44,7 +46,16 @@ struct CredentialFile {
             return unsafe d2i_X509_CRL(nil, &cursor, buffer.count)
         }
         guard let list = unsafe list else { throw .malformed(kind: kind, path: path, detail: ErrorQueue.drainText()) }
+        unsafe Self.sort(list)
         return [unsafe LibraryObject(pointer: list)]
+    }
+
+    /// The library sorts a list when something is first looked up in it. That may take long, so it is done here and not on an event loop.
+    private static func sort(_ list: OpaquePointer) {
+        guard let number = unsafe ASN1_INTEGER_new() else { return }
+        defer { unsafe ASN1_INTEGER_free(number) }
+        var entry: OpaquePointer?
+        _ = unsafe X509_CRL_get0_by_serial(list, &entry, number)
     }
 
     /// The private key of a PEM file. The caller owns it. An encrypted key is refused: nobody is there to type a password.

@@ -43,9 +43,21 @@ extension TLSContext {
     }
 }
 
+extension TLSContext {
+    /// Whether a revocation list names the certificate: see ``TLSMachine/isListed(under:)``.
+    package func isListed(_ peer: ForwardedPeer) -> Bool {
+        guard let certificates = try? peer.certificates() else { return false }
+        return unsafe isListed(certificates.leaf)
+    }
+}
+
 extension ForwardedPeer {
+    fileprivate func certificates() throws(TLSFault) -> ForwardedCertificates {
+        try ForwardedCertificates(leaf: leaf, chain: chain)
+    }
+
     fileprivate func fault(under context: TLSContext) throws(TLSFault) -> TLSFault? {
-        let certificates = try ForwardedCertificates(leaf: leaf, chain: chain)
+        let certificates = try certificates()
         return unsafe context.verify(certificates.leaf, intermediates: certificates.chain, at: context.clock.seconds())
     }
 }

@@ -289,5 +289,7 @@ extension SecureConnection {
 
     /// See ``TLSMachine/peerFault(under:)``; a plaintext connection has no certificate to be measured.
     package func peerFault(under context: TLSContext) -> TLSFault? { machine?.peerFault(under: context) }
+    /// See ``TLSMachine/isListed(under:)``.
+    package func isListed(under context: TLSContext) -> Bool { machine?.isListed(under: context) ?? false }
     package func isStillTrusted(under context: TLSContext) -> Bool { peerFault(under: context) == nil }
 }

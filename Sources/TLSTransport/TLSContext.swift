@@ -18,6 +18,8 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     let handle: OpaquePointer
     let tickets: TicketKeys?
     let clock: WallClock
+    /// The store's, for look-ups without a validation.
+    private var revocationLists: [LibraryObject] = []
     /// What is stapled with each own certificate that has a response; the library's context keeps the certificates alive.
     private var staples: [(certificate: LibraryObject, path: String, response: StapledResponse)] = []
     /// Responses that could not be taken over; the previous context's, if it had one for the same certificate, is stapled on.
@@ -76,6 +78,7 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
 
     deinit {
         unsafe SSL_CTX_free(handle)
+        for list in revocationLists { unsafe X509_CRL_free(list.pointer) }
         unsafe applicationProtocols.deallocate()
     }
 
@@ -168,6 +171,8 @@ extension TLSContext {
         }
         for (list, _) in credentials.revocationLists {
             try require("revocation lists") { unsafe X509_STORE_add_crl(store, list.pointer) == 1 }
+            try require("revocation lists") { unsafe X509_CRL_up_ref(list.pointer) == 1 }
+            revocationLists.append(list)
         }
         if !credentials.revocationLists.isEmpty {
             // Without extended support the library takes a delta (RFC 5280 §5.2.4) for a complete list.
@@ -205,6 +210,14 @@ extension TLSContext {
     package var staleStaples: [String] {
         let now = clock.seconds()
         return staples.filter { $0.response.nextUpdate <= now }.map(\.path)
+    }
+
+    /// Whether any revocation list names the certificate. A quick look that proves nothing: the list may be out of date, or be none of the issuer's.
+    func isListed(_ certificate: OpaquePointer) -> Bool {
+        revocationLists.contains { list in
+            var entry: OpaquePointer?
+            return unsafe X509_CRL_get0_by_cert(list.pointer, &entry, certificate) != 0
+        }
     }
 
     private func installCallbacks() throws(TLSSetupError) {

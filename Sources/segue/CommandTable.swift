@@ -4,7 +4,8 @@ enum CommandTable {
         Command(
             group: spec,
             [
-                ServeCommand.command, PublishCommand.command, ListenCommand.command, CACommand.command, EnrollCommand.command, CheckCommand.command,
+                ServeCommand.command, PublishCommand.command, ListenCommand.command, PairCommand.command, CACommand.command, EnrollCommand.command,
+                CheckCommand.command,
                 CompletionsCommand.command,
             ])
     }
