@@ -9,7 +9,7 @@ import json
 import ssl
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -22,7 +22,7 @@ SECONDS_MAX = 20
 PATH, SUBPROTOCOL = "/v1/session", "segue.v1"
 AUDIO, VIDEO, DATA, CONFIGURATION = 0, 1, 2, 3
 KINDS = {"audio": AUDIO, "video": VIDEO, "data": DATA}
-KEY, DISCARDABLE = 0x01, 0x02
+KEY, DISCARDABLE, ENCRYPTED = 0x01, 0x02, 0x40
 Fields = tuple[tuple[str, str], ...]
 
 
@@ -49,12 +49,19 @@ class Frame:
     stream: int
     sequence: int
     payload: bytes
+    # The whole message as it came.
+    message: bytes = field(default=b"", compare=False, repr=False)
 
     @classmethod
     def parse(cls, message: bytes) -> Frame:
         version_and_kind, flags, _, _, stream, sequence, _ = struct.unpack("!BBBBIII", message[:16])
         assert version_and_kind >> 4 == 1, message[:16].hex()
-        return cls(version_and_kind & 15, flags, stream, sequence, message[16:])
+        return cls(version_and_kind & 15, flags, stream, sequence, message[16:], message)
+
+
+def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flags: int = 0, level: int = 0x7F) -> bytes:
+    """A media frame (protocol §4.1) whose timestamp is its sequence number."""
+    return struct.pack("!BBBBIII", 0x10 | kind, flags, 0, level, stream, sequence, sequence) + payload
 
 
 class _HTTP1:
@@ -157,6 +164,14 @@ class Session:
         except (OSError, Closed):
             pass
 
+    @property
+    def name(self) -> str:
+        return self.welcome["identity"]["name"]
+
+    @property
+    def fingerprint(self) -> str:
+        return self.welcome["identity"]["fingerprint"]
+
     # Receiving
 
     def _take(self, seconds: float) -> None:
@@ -216,6 +231,13 @@ class Session:
                 break
         raise AssertionError(f"the session was not closed within {seconds} s")
 
+    def news(self) -> list[str]:
+        """The types of the events that the relay has told of until now, taken off the list."""
+        self.barrier()
+        types = self.types()
+        self.events.clear()
+        return types
+
     def types(self) -> list[str]:
         return [event["type"] for event in self.events]
 
@@ -228,10 +250,13 @@ class Session:
 
     def ask(self, kind: str, /, **members) -> dict:
         """The answer's members. Raises Refused for an error."""
-        number = self.send(kind, **members)
-        answer = self.wait(f"answer to {kind}", lambda: self.answers.get(number))
+        return self.answer(self.send(kind, **members), {"type": kind, **members})
+
+    def answer(self, number: int, request: dict | None = None) -> dict:
+        """The answer to what was sent under a number."""
+        answer = self.wait(f"answer to {request or number}", lambda: self.answers.get(number))
         if answer["type"] == "error":
-            raise Refused({"type": kind, **members}, answer)
+            raise Refused(request or {}, answer)
         return answer
 
     def refusal(self, kind: str, /, **members) -> str:
@@ -267,6 +292,15 @@ class Session:
     def frame(self, payload: bytes, seconds: float = SECONDS_MAX) -> Frame:
         """Waits for a frame with this payload."""
         return self.wait(f"frame {payload[:16]!r}", lambda: next((frame for frame in self.frames if frame.payload == payload), None), seconds)
+
+    def send_message(self, message: bytes) -> None:
+        """A binary message as it stands."""
+        self.transport.send(message)
+
+    def next_message(self, seconds: float = SECONDS_MAX) -> bytes:
+        """The next media frame in order of arrival, taken off the list, as it came."""
+        self.wait("frame", lambda: self.frames or None, seconds)
+        return self.frames.pop(0).message
 
     def payloads(self, stream: int | None = None) -> list[bytes]:
         """Of the media frames so far, in order of arrival; configurations are left out."""
