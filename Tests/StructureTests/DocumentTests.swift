@@ -38,7 +38,7 @@ struct DocumentTests {
 
     @Test("every limit is a key of the configuration")
     func limitsAreConfigurable() throws {
-        let configurable = Set(try Self.matches(#"LimitName\("(\w+)""#, in: "Sources/RelayServer/LimitName.swift"))
+        let configurable = Set(try Self.matches(#"LimitName\("(\w+)""#, in: "Sources/RelayServer/Configuration/LimitName.swift"))
         #expect(configurable == Set(Self.limits.map(\.name)))
     }
 
@@ -99,7 +99,7 @@ struct DocumentTests {
 
     @Test("the sample configuration has exactly the keys that the relay reads")
     func keysInSample() throws {
-        let block = try Self.matches(#"settablePaths: \[\[String\]\] =\s*\[([\s\S]*?)\] \+ LimitName"#, in: "Sources/RelayServer/LimitName.swift")
+        let block = try Self.matches(#"settablePaths: \[\[String\]\] =\s*\[([\s\S]*?)\] \+ LimitName"#, in: "Sources/RelayServer/Configuration/LimitName.swift")
         let paths = try block[0].matches(of: Regex(#"\[([^\]]*)\]"#)).compactMap { match in
             match.output[1].substring.map { $0.filter { $0 != "\"" && $0 != " " }.replacing(",", with: ".") }
         }
@@ -115,11 +115,11 @@ struct DocumentTests {
         ("request type", #"case \.\w+: "([a-z.]+)"\n"#, "Sources/Signalling/ClientRequest.swift"),
         ("message type", #"RelayMessage\.write\(encoder, "([a-z.]+)""#, "Sources/Signalling/RelayMessage.swift"),
         ("refusal code", #"code: "([a-z_]+)""#, "Sources/Signalling/SignallingFault.swift"),
-        ("metric", #""((?:segue|process)_[a-z0-9_]+)""#, "Sources/RelayServer/PrometheusText.swift"),
+        ("metric", #""((?:segue|process)_[a-z0-9_]+)""#, "Sources/RelayServer/Operation/PrometheusText.swift"),
         // That one is the writer's own, for frames that nobody has sent yet.
         ("media fault", #": "(media_(?!extension_block_too_large)\w+)""#, "Sources/MediaProtocol/MediaFault.swift"),
-        ("endpoint", #"case "(/\w*)""#, "Sources/RelayServer/Endpoints.swift"),
-        ("path of the API", #"template: "(/[^"]+)""#, "Sources/RelayServer/APIRoute.swift"),
+        ("endpoint", #"case "(/\w*)""#, "Sources/RelayServer/API/Endpoints.swift"),
+        ("path of the API", #"template: "(/[^"]+)""#, "Sources/RelayServer/API/APIRoute.swift"),
     ]
 
     @Test("the protocol document names every request, message, code, metric and endpoint", arguments: 0..<vocabulary.count)
