@@ -66,7 +66,8 @@ let package = Package(
         .executableTarget(
             name: "segue",
             dependencies: [
-                "RelayBase", "RelayRooms", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling",
+                "RelayBase", "RelayRooms", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor",
+                "Signalling",
                 "CLinux",
                 "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
             ],

@@ -13,11 +13,12 @@ from pathlib import Path
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-from support import metrics, session
+from support import metrics, proxies, session
 from support.authority import Authority
 from support.h2_websocket import H2Client, StreamRefused
 from support.raw_http1 import RawHTTP1
 from support.relay import Identity, Relay
+from support.sessions import Session1
 from support.tls import client_context
 
 ISSUER = "https://id.example"
@@ -100,6 +101,7 @@ def setting(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPath
             "clientAuthorities": [str(authority.certificate)],
             "clientCertificates": "optional",
         },
+        "proxies": {"listen": ["127.0.0.1:0"], "clientCertificate": "client-cert"},
         "tokens": {"keys": str(provider.path), "issuer": ISSUER, "audience": AUDIENCE, "leewaySeconds": 0},
         "limits": {"helloMillisecondsMax": 3000},
     }
@@ -197,6 +199,17 @@ def test_certificate_and_token_prove_together(setting: Setting, place: str) -> N
             assert time.time() * 1000 < answer["expires"] < (time.time() + 301) * 1000
 
 
+def test_forwarded_certificate_and_token_prove_together(setting: Setting) -> None:
+    """Behind a proxy that ends TLS: the certificate in RFC 9440's field, the token beside it, or the token alone."""
+    identity = setting.authority.issue("behind")
+    bearer = (("authorization", f"Bearer {setting.provider.token('alice')}"),)
+    with Session1(setting.relay.proxy_port, None, (*proxies.client_cert(identity), *bearer)) as client:
+        assert client.identity is not None
+        assert (client.identity["name"], client.identity["proof"]) == ("urn:segue:client:behind", "forwarded+token")
+    with Session1(setting.relay.proxy_port, None, bearer) as client:
+        assert client.identity == {"name": "token:alice", "proof": "token"}
+
+
 def test_http2_streams_have_an_identity_each(setting: Setting) -> None:
     with H2Client(setting.relay.port, setting.context(alpn=("h2",))) as client:
         sockets = []
@@ -228,7 +241,7 @@ def test_neither_certificate_nor_token_says_hello(setting: Setting) -> None:
 def test_tokens_open_nothing_else(setting: Setting) -> None:
     """Metrics and administration are for certificates: also when the policy's patterns name tokens."""
     fields = f"Authorization: Bearer {setting.provider.token('operator')}\r\n"
-    for path in ("/metrics",):
+    for path in ("/metrics", "/v1/rooms", "/v1/sessions", "/v1/grants"):
         with RawHTTP1(setting.relay.port, setting.context()) as client:
             client.send(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode())
             answer = client.response()
@@ -319,8 +332,18 @@ def test_hostile_token_is_refused_and_counted(setting: Setting, what: str) -> No
         assert "mallory" not in refusal["message"]
         # The session is none the worse for it.
         assert client.hello(setting.provider.token("after"))["type"] == "welcome"
+    # Both are in the audit, with the reason and without the token (the end of the module looks for all that were ever made).
+    wait_until(lambda: [record["act"] for record in audited(setting, reason)][-2:] == ["session", "hello"])
     # Another loop's counters are a quarter of a second old at most.
     wait_until(lambda: setting.metric("segue_tokens_refused_total").get(reason) == before + 2)
+
+
+def audited(setting: Setting, reason: str) -> list[dict]:
+    """Records of refused tokens, by reason; the log has them where no audit file is configured."""
+    records = [json.loads(line) for line in setting.relay.log().splitlines() if '"event":"audit"' in line]
+    refused = [record for record in records if record.get("code") == "token_refused" and record["reason"].replace("_", "") == reason]
+    assert all(record["outcome"] == "refused" and record["address"].startswith("127.0.0.1:") for record in refused)
+    return refused
 
 
 def test_list_of_hostile_tokens_is_whole(setting: Setting) -> None:

@@ -40,6 +40,8 @@ final class Channel {
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
     var sessionID = ""
+    /// The device's name, as it said in `hello`.
+    var device: String?
     /// The bearer token that the session lives by; `nil` without one.
     var token: VerifiedToken?
     var tokenBudget: RequestBudget

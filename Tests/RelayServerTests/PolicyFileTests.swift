@@ -106,6 +106,8 @@ struct PolicyFileTests {
         #expect(try policy.admission(of: principal("urn:segue:client:alice"), to: room, asking: nil).role == .speaker)
         for role in Role.allCases { #expect(try policy.admission(of: principal("urn:segue:client:alice"), to: room, asking: role).role == role) }
         #expect(policy.isAdmin(principal("urn:segue:client:operator")) && !policy.isAdmin(principal("urn:segue:client:alice")))
-        #expect(policy.pairs(principal("urn:a"), principal("urn:b")))
+        // Outright pairs would leave nothing to be asked for.
+        #expect(!policy.pairs(principal("urn:a"), principal("urn:b")))
+        #expect(policy.mayRequestPair(principal("urn:a"), of: principal("urn:b")) && policy.mayUsePairCodes(principal("urn:a")))
     }
 }
