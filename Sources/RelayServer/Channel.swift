@@ -30,8 +30,6 @@ final class Channel {
     var principal: Principal?
     /// The certificate that a proxy passed on, to be verified anew as long as the session lives.
     var forwarded: ForwardedPeer?
-    /// What the client calls the device that it runs on.
-    var device: String?
     /// The loop that pairing lives on knows of the session.
     var isPresent = false
     var handle = Handle(index: 0, generation: 0)
