@@ -1,6 +1,5 @@
 import HTTPProtocol
 import HTTPTransport
-import JOSE
 import Reactor
 import RelayBase
 import TLSTransport
@@ -8,7 +7,6 @@ import TLSTransport
 /// The plain HTTP endpoints, the same over both HTTP versions. Decides; the loop sends.
 struct Endpoints {
     static let sessionPath = "/v1/session"
-    static let keysPath = "/v1/keys"
     static let echoPath = "/echo"
     static let metricsPath = "/metrics"
 
@@ -30,7 +28,6 @@ struct Endpoints {
         case "/readyz": plain(head) { readiness() }
         case Endpoints.metricsPath: plain(head) { metrics() }
         case "/": plain(head) { Endpoints.text(.ok, "Segue relay. WebSocket endpoint: \(Endpoints.sessionPath), subprotocol segue.v1.\n") }
-        case Endpoints.keysPath: plain(head) { keys() }
         case Endpoints.sessionPath: upgradeOnly(head)
         case Endpoints.echoPath where shared.configuration.echo: upgradeOnly(head)
         default: ProblemDocument(status: .notFound, detail: "There is nothing at this path.").response()
@@ -57,12 +54,6 @@ struct Endpoints {
         guard !shared.readiness.isDraining else { return Endpoints.text(.serviceUnavailable, "draining\n") }
         let stale = shared.readiness.stale.map { "stale: \($0.rawValue)\n" }
         return Endpoints.text(.ok, "ready\n" + stale.joined())
-    }
-
-    /// What statements and grants are verified with: a JWK set (RFC 7517 §5). Public keys, for everybody.
-    private func keys() -> Response {
-        let body = shared.pairing.signer.key.publicSet
-        return Endpoints.text(.ok, String(decoding: body, as: UTF8.self), type: "application/jwk-set+json")
     }
 
     private func metrics() -> Response {
