@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from support import metrics, proxies, session
 from support.authority import Authority
 from support.h2_websocket import H2Client, StreamRefused
+from support.proven import Session1
 from support.raw_http1 import RawHTTP1
 from support.relay import Identity, Relay, binary
-from support.sessions import Session1
 from support.tls import client_context
 
 ISSUER = "https://id.example"
