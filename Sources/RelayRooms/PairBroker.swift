@@ -109,7 +109,7 @@ package struct PairBroker: Sendable {
     package mutating func decline(_ id: String, by address: MemberAddress, at moment: PairMoment) throws(PairRefusal) {
         let (_, own) = try caller(address)
         guard let request = requests.find(id), request.to.fingerprint == own.fingerprint, request.deadline > moment.now else { throw .unknownRequest }
-        requests.remove(request)
+        requests.spend(request)
         tell(request.from.fingerprint, .declined(request: id))
         tell(own.fingerprint, .withdrawn(request: id, .answered), except: address)
     }
@@ -119,7 +119,7 @@ package struct PairBroker: Sendable {
         guard let request = requests.find(id), request.from.fingerprint == own.fingerprint, request.deadline > moment.now else {
             throw .unknownRequest
         }
-        requests.remove(request)
+        requests.spend(request)
         tell(request.to.fingerprint, .withdrawn(request: id, .cancelled))
         tell(own.fingerprint, .withdrawn(request: id, .cancelled), except: address)
     }
@@ -145,11 +145,12 @@ package struct PairBroker: Sendable {
     ) throws(PairRefusal) -> PairView {
         let (me, own) = try caller(address)
         guard policy.mayUsePairCodes(me) else { throw .notAllowed }
-        guard text.utf8.count <= PairBroker.codeBytesMax else { throw .badValue("code") }
+        // What cannot be anybody's code costs no try.
+        guard text.utf8.count <= PairBroker.codeBytesMax, let code = PairCode(entered: text) else { throw .badValue("code") }
         // All that could refuse a right code comes before the code is looked at, but for what concerns its owner.
         guard ledger.hasRoom(for: own.fingerprint) else { throw .pairsMax }
         guard tries.mayTry(me.name, from: source, now: moment.now) else { throw .tooManyTries }
-        guard let code = PairCode(entered: text), let open = codes.find(code, now: moment.now), let owner = PairParty(open.principal),
+        guard let open = codes.find(code, now: moment.now), let owner = PairParty(open.principal),
             owner.fingerprint != own.fingerprint, policy.mayUsePairCodes(open.principal)
         else {
             tries.missed(me.name, from: source, now: moment.now)
@@ -175,7 +176,7 @@ package struct PairBroker: Sendable {
     /// The one session that is meant. Only who may pair with an identity hears whether it is connected.
     private func peer(_ name: String, _ fingerprint: String?, of me: Principal, _ own: PairParty) throws(PairRefusal) -> Principal {
         var found: [String: Principal] = [:]
-        for session in presence.sessions(ofName: name) {
+        for session in presence.representatives(ofName: name) {
             guard let key = session.principal.fingerprint, session.principal.proofs.hasCertificate, key != own.fingerprint else { continue }
             if let fingerprint, fingerprint != key { continue }
             found[key] = session.principal
@@ -194,10 +195,18 @@ package struct PairBroker: Sendable {
         guard let keys = PairKeys(first.fingerprint, second.fingerprint) else { throw .notAllowed }
         let issued = moment.unixSeconds
         // A pair that is renewed keeps its number, so that revoking it ends what was given out before.
-        let id = ledger.grant(keys, at: moment)?.id ?? PairBroker.newID(using: &generator)
-        let (end, overflow) = issued.addingReportingOverflow(policy.grantSeconds)
-        guard let grant = PairGrant(id: id, basis: basis, first, second, issuedAt: issued, expiresAt: overflow ? .max : end) else { throw .pairsMax }
+        let present = ledger.grant(keys, at: moment)
+        let id = present?.id ?? PairBroker.newID(using: &generator)
+        // What was given out before lasts as long as it says: a renewal that ended earlier would be forgotten, and with it a revocation, while that lives on.
+        let end = max(PairBroker.end(of: policy.grantSeconds, from: issued), present?.expiresAt ?? 0)
+        guard let grant = PairGrant(id: id, basis: basis, first, second, issuedAt: issued, expiresAt: end) else { throw .pairsMax }
         return try adopt(grant, keys)
+    }
+
+    /// Seconds since 1970 at which what begins at `start` is over.
+    static func end(of seconds: Int64, from start: Int64) -> Int64 {
+        let (end, overflow) = start.addingReportingOverflow(seconds)
+        return overflow ? .max : end
     }
 
     /// Writes a grant down and opens the pair's room.
@@ -219,9 +228,9 @@ package struct PairBroker: Sendable {
     private static let roomNameBytes = 5 + 64
 
     mutating func tell(_ fingerprint: String, _ event: PairEvent, except: MemberAddress? = nil) {
-        let addresses = presence.sessions(ofKey: fingerprint).lazy.map(\.address).filter { $0 != except }
+        let addresses = presence.sessions(ofKey: fingerprint, max: limits.sessionsToldMax).map(\.address).filter { $0 != except }
         guard !addresses.isEmpty else { return }
-        effects.append(.tell(Array(addresses.prefix(limits.sessionsToldMax)), event))
+        effects.append(.tell(addresses, event))
     }
 
     static func newID(using generator: inout some RandomNumberGenerator) -> String {
