@@ -68,6 +68,8 @@ final class EventLoop {
     /// What other loops posted.
     var mail: [LoopMessage] = []
     private var mailPlace = 0
+    /// Where to begin with the events of the next wait: behind those that had their turn.
+    private var firstEvent = 0
     /// Mail is left for the next turn, here or in the box.
     private var mailWaits = false
     /// What this loop posted to itself.
@@ -87,7 +89,8 @@ final class EventLoop {
     static let egressBytes = 16 << 10
     static let housekeepingMilliseconds: UInt64 = 250
     static let outboxMessagesMax = 1 << 18
-    /// Media waits meanwhile.
+    /// Timers, other loops' frames and what is to be sent wait meanwhile.
+    private static let eventMillisecondsPerTurn: UInt64 = 8
     private static let mailMillisecondsPerTurn: UInt64 = 2
     private static let messagesPerLook = 8
     static let auditStepsPerTurn = 20_000
@@ -152,17 +155,7 @@ final class EventLoop {
     private func turn(events count: Int) {
         handshakeBudget = EventLoop.handshakeStepsPerTurn
         resumeReads()
-        for place in 0..<count {
-            let event = selector.event(at: place)
-            switch event.token {
-            case Token.wake:
-                shared.wakes[index].reset()
-            case Token.listener..<(Token.listener + UInt64(listeners.count)):
-                accept(on: Int(event.token - Token.listener))
-            default:
-                ready(Handle(packed: event.token), event.readiness)
-            }
-        }
+        handleEvents(count)
         // Frames go before the messages that were posted after them: a stream's last frames before the news of its end.
         takeMail()
         drainRings()
@@ -177,6 +170,27 @@ final class EventLoop {
         flushDirty()
         wakeRings()
         retryOutbox()
+    }
+
+    /// Handles what is ready for as long as a turn may take with it. epoll is level-triggered: what is left is reported again, and comes first then.
+    private func handleEvents(_ count: Int) {
+        let end = now.advanced(byMilliseconds: EventLoop.eventMillisecondsPerTurn)
+        for step in 0..<count {
+            let event = selector.event(at: (firstEvent + step) % count)
+            switch event.token {
+            case Token.wake:
+                shared.wakes[index].reset()
+            case Token.listener..<(Token.listener + UInt64(listeners.count)):
+                accept(on: Int(event.token - Token.listener))
+            default:
+                ready(Handle(packed: event.token), event.readiness)
+            }
+            if step.isMultiple(of: EventLoop.messagesPerLook), MonotonicClock.now() >= end {
+                firstEvent = (firstEvent + step + 1) % count
+                return
+            }
+        }
+        firstEvent = 0
     }
 
     private func ready(_ handle: Handle, _ readiness: Readiness) {

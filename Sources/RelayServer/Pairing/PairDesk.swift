@@ -1,3 +1,4 @@
+import Glibc
 import JOSE
 import RelayRooms
 import Signalling
@@ -78,10 +79,12 @@ struct PairingState: Sendable {
     let ledger: PairLedger
     /// Where grants are kept; `nil`: nowhere.
     let grantFile: String?
+    /// Keeps the folder to this relay.
+    var lock: StateLock?
 
     private static let signingKeyName = "signing-key.pem"
 
-    /// Reads the state folder. Blocks on the disk: before the relay serves.
+    /// Takes the state folder and reads it. Blocks on the disk: before the relay serves.
     ///
     /// - Parameter folder: `nil`: the key and the grants end with the process.
     static func open(folder: String?, node: String, log: Log) throws(StateFault) -> PairingState {
@@ -91,9 +94,24 @@ struct PairingState: Sendable {
             return PairingState(signer: PairSigner(key: key, node: node), ledger: PairLedger(), grantFile: nil)
         }
         try StateFolder.prepare(folder)
+        let lock = try StateLock(folder: folder)
         let key = try fault(of: folder) { () throws(SigningKeyFault) in try .openOrCreate(path: folder + "/" + signingKeyName) }
         let file = folder + "/" + GrantFile.name
-        return PairingState(signer: PairSigner(key: key, node: node), ledger: try GrantFile.read(file, limits: PairLimits()), grantFile: file)
+        let ledger = try GrantFile.read(file, limits: PairLimits())
+        return PairingState(signer: PairSigner(key: key, node: node), ledger: ledger, grantFile: file, lock: lock)
+    }
+
+    /// Reads what is in the folder, for who only looks whether all is well.
+    static func inspect(_ folder: String) throws(StateFault) {
+        let key = folder + "/" + signingKeyName
+        do throws(SigningKeyFault) {
+            _ = try SigningKey.open(path: key)
+        } catch .system(_, _, ENOENT) {
+            // It will be made.
+        } catch {
+            throw StateFault(path: folder, reason: "\(error)")
+        }
+        _ = try GrantFile.read(folder + "/" + GrantFile.name, limits: PairLimits())
     }
 
     private static func fault(of path: String, _ make: () throws(SigningKeyFault) -> SigningKey) throws(StateFault) -> SigningKey {
