@@ -21,6 +21,7 @@ CHECKS = ",".join(
     (
         *("not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance"),
         *("response_schema_conformance", "unsupported_method", "allow_header_conformance", "negative_data_rejection"),
+        *("positive_data_acceptance", "missing_required_header"),
     )
 )
 
