@@ -17,7 +17,7 @@ from support.h2_websocket import H2Client
 from support.proxies import HAProxy, bundle
 from support.raw_http1 import RawHTTP1
 from support.relay import Identity, Relay
-from support.sessions import Session1, Session2, refusal, refusal_h2
+from support.proven import Session1, Session2, refusal, refusal_h2
 
 FORMS = {"client-cert": proxies.client_cert, "x-ssl-client-der": proxies.haproxy_field, "x-forwarded-client-cert": proxies.envoy_field}
 PROXY_NAME = "urn:segue:proxy:edge"

@@ -15,7 +15,7 @@ from support import tls
 from support.authority import Authority
 from support.raw_http1 import RawHTTP1
 from support.relay import Identity, Relay
-from support.sessions import Session1
+from support.proven import Session1
 from support.tls import alert_of
 
 VERSIONS = {"TLS 1.2": ssl.TLSVersion.TLSv1_2, "TLS 1.3": ssl.TLSVersion.TLSv1_3}

@@ -16,7 +16,7 @@ from support import metrics, tls
 from support.authority import Authority, openssl
 from support.h2_websocket import H2Client
 from support.relay import Identity, Relay
-from support.sessions import Session1, Session2
+from support.proven import Session1, Session2
 from support.tls import refusal_of
 
 # The relay is told by the kernel; it must not be its looking from time to time that these tests see.

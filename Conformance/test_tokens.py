@@ -18,7 +18,7 @@ from support.authority import Authority
 from support.h2_websocket import H2Client, StreamRefused
 from support.raw_http1 import RawHTTP1
 from support.relay import Identity, Relay
-from support.sessions import Session1
+from support.proven import Session1
 from support.tls import client_context
 
 ISSUER = "https://id.example"

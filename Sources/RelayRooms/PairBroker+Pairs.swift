@@ -81,7 +81,8 @@ extension PairBroker {
     }
 
     private mutating func revoke(_ grant: PairGrant, _ keys: PairKeys, _ end: PairEnd, at moment: PairMoment, except: MemberAddress?) {
-        ledger.revoke(grant, at: moment)
+        // Others may have been given out where this ledger did not see it: by another node, or before the ledger was lost.
+        ledger.revoke(grant, at: moment, rememberingUntil: PairBroker.end(of: policy.grantSeconds, from: moment.unixSeconds))
         effects.append(.ledgerChanged)
         ended(keys, id: grant.id, end, at: moment, except: except)
     }

@@ -145,11 +145,12 @@ package struct PairBroker: Sendable {
     ) throws(PairRefusal) -> PairView {
         let (me, own) = try caller(address)
         guard policy.mayUsePairCodes(me) else { throw .notAllowed }
-        guard text.utf8.count <= PairBroker.codeBytesMax else { throw .badValue("code") }
+        // What cannot be anybody's code costs no try.
+        guard text.utf8.count <= PairBroker.codeBytesMax, let code = PairCode(entered: text) else { throw .badValue("code") }
         // All that could refuse a right code comes before the code is looked at, but for what concerns its owner.
         guard ledger.hasRoom(for: own.fingerprint) else { throw .pairsMax }
         guard tries.mayTry(me.name, from: source, now: moment.now) else { throw .tooManyTries }
-        guard let code = PairCode(entered: text), let open = codes.find(code, now: moment.now), let owner = PairParty(open.principal),
+        guard let open = codes.find(code, now: moment.now), let owner = PairParty(open.principal),
             owner.fingerprint != own.fingerprint, policy.mayUsePairCodes(open.principal)
         else {
             tries.missed(me.name, from: source, now: moment.now)
@@ -194,10 +195,18 @@ package struct PairBroker: Sendable {
         guard let keys = PairKeys(first.fingerprint, second.fingerprint) else { throw .notAllowed }
         let issued = moment.unixSeconds
         // A pair that is renewed keeps its number, so that revoking it ends what was given out before.
-        let id = ledger.grant(keys, at: moment)?.id ?? PairBroker.newID(using: &generator)
-        let (end, overflow) = issued.addingReportingOverflow(policy.grantSeconds)
-        guard let grant = PairGrant(id: id, basis: basis, first, second, issuedAt: issued, expiresAt: overflow ? .max : end) else { throw .pairsMax }
+        let present = ledger.grant(keys, at: moment)
+        let id = present?.id ?? PairBroker.newID(using: &generator)
+        // What was given out before lasts as long as it says: a renewal that ended earlier would be forgotten, and with it a revocation, while that lives on.
+        let end = max(PairBroker.end(of: policy.grantSeconds, from: issued), present?.expiresAt ?? 0)
+        guard let grant = PairGrant(id: id, basis: basis, first, second, issuedAt: issued, expiresAt: end) else { throw .pairsMax }
         return try adopt(grant, keys)
+    }
+
+    /// Seconds since 1970 at which what begins at `start` is over.
+    static func end(of seconds: Int64, from start: Int64) -> Int64 {
+        let (end, overflow) = start.addingReportingOverflow(seconds)
+        return overflow ? .max : end
     }
 
     /// Writes a grant down and opens the pair's room.

@@ -116,11 +116,12 @@ package struct PairLedger: Sendable {
         set(pair, entry)
     }
 
-    package mutating func revoke(_ grant: PairGrant, at moment: PairMoment) {
+    /// - Parameter end: until when the revocation is remembered at least. Seconds since 1970.
+    package mutating func revoke(_ grant: PairGrant, at moment: PairMoment, rememberingUntil end: Int64) {
         guard let pair = PairKeys(grant.low.fingerprint, grant.high.fingerprint), var entry = entries[pair], entry.grant?.id == grant.id else {
             return
         }
-        let until = max(grant.expiresAt, entry.revocation?.until ?? 0)
+        let until = max(grant.expiresAt, end, entry.revocation?.until ?? 0)
         entry.grant = nil
         entry.revocation = Revocation(at: max(moment.unixSeconds, grant.issuedAt, entry.revocation?.at ?? 0), until: until)
         set(pair, entry)

@@ -217,6 +217,40 @@ struct PairBrokerTests {
         }
     }
 
+    @Test("protocol §3.14 a revocation is remembered as long as any grant lives that was given out before, a longer one that was renewed included")
+    func revocationOutlivesOlderGrants() throws {
+        var policy = PairHarness.openPolicy
+        policy.grantSeconds = 1_000
+        let relay = PairHarness(policy)
+        let alice = relay.connect("alice")
+        let bob = relay.connect("bob")
+        let first = try relay.accept(bob, relay.ask(alice, "bob"))
+        policy.grantSeconds = 3
+        relay.broker.policyChanged(policy, at: relay.moment)
+        relay.wait(seconds: 1)
+        let renewed = try relay.accept(alice, relay.ask(bob, "alice"))
+        let old = try #require(first.grant)
+        let new = try #require(renewed.grant)
+        #expect(new.expiresAt >= old.expiresAt, "a renewal ends no earlier than what it renews")
+        relay.wait(seconds: 1)
+        try relay.broker.revoke(renewed.id, by: alice, at: relay.moment)
+        for seconds in [1.0, 10, 900] {
+            relay.wait(seconds: seconds)
+            for grant in [old, new] { #expect(!relay.admits("bob", to: first.room, presenting: grant)) }
+        }
+    }
+
+    @Test(
+        "protocol §3.14 what cannot be a code is a bad value and costs no try", arguments: ["", "ABC", "ABCD-EFG", "7KPA-4MXQ9", "0000-0000", "ÄÖÜß"])
+    func malformedCode(text: String) throws {
+        let relay = PairHarness(PairHarness.openPolicy)
+        let alice = relay.connect("alice")
+        let bob = relay.connect("bob")
+        let code = try relay.code(alice)
+        for _ in 0..<10 { #expect(pairRefusal { () throws(PairRefusal) in try relay.enter(bob, text) } == .badValue("code")) }
+        _ = try relay.enter(bob, code)
+    }
+
     @Test("protocol §3.14 a grant expires: its room ends, and presenting it does not help")
     func expiry() throws {
         var policy = PairHarness.openPolicy

@@ -118,7 +118,7 @@ struct GrantFileTests {
                     PairParty(name: "urn:a\"\\", fingerprint: Self.key("a"), isForwarded: isForwarded),
                     PairParty(name: "urn:\(digit)", fingerprint: Self.key(digit)), issuedAt: 1_800_000_000, expiresAt: 1_800_000_100))
             try ledger.put(grant)
-            if digit == "3" { ledger.revoke(grant, at: moment) }
+            if digit == "3" { ledger.revoke(grant, at: moment, rememberingUntil: 0) }
         }
         try GrantFile.write(ledger.entries, to: path)
         let read = try GrantFile.read(path, limits: PairLimits())

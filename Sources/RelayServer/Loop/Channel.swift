@@ -48,6 +48,8 @@ final class Channel {
     /// Framed control messages, reserved lane: never behind media.
     var control = ByteQueue()
     var pendingPublishes = 0
+    /// What is left of the bit rate in the room that was left last.
+    var spentBitRate: BitRateBudget?
     /// Frames of a room that was left may still come.
     var hasPublished = false
     let openedAt: MonotonicInstant

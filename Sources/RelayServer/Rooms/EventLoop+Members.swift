@@ -65,7 +65,8 @@ extension EventLoop {
         }
         room.members.append((joined.participant, channel.handle))
         let membership = Membership(
-            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, now: now)
+            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, spent: channel.spentBitRate,
+            now: now)
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
         counters.participants += 1

@@ -20,12 +20,17 @@ final class Membership {
     /// Whether a frame must be looked at before it goes on.
     private(set) var isRestricted = false
 
-    init(room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle, admission: RoomAdmission, now: MonotonicInstant) {
+    /// - Parameter spent: what the session has left of its bit rate since it was in a room before.
+    init(
+        room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle, admission: RoomAdmission, spent: BitRateBudget?,
+        now: MonotonicInstant
+    ) {
         self.room = room
         self.home = home
         self.participant = participant
         self.subscriber = subscriber
         self.admission = admission
+        bitRate = spent
         limitBitRate(admission.settings.bitRateMax, now: now)
     }
 

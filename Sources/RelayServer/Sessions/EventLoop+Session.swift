@@ -162,6 +162,8 @@ extension EventLoop {
         if channel.isInRoomOrLobby { channel.state = .ready }
         guard let membership else { return }
         let room = membership.room
+        // Who leaves and joins again finds the same bit rate as if it had stayed.
+        channel.spentBitRate = membership.bitRate ?? channel.spentBitRate
         // A message that was begun is finished first: the WebSocket lives on.
         if !channel.isGone { room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished) }
         room.members.removeAll { $0.participant == membership.participant }
