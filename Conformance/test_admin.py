@@ -145,6 +145,19 @@ def test_paths_and_methods(setting: AdminSetting, what: str, method: str, path: 
         assert int(response.fields["content-length"]) > 0
     with setting.h2() as client:
         assert client.request(method, path)[0] == status
+    # Whom it does not concern learns no more than the document says: of operations 403, of everything else what everybody is told.
+    is_operation = status in (200, 404) and not what.startswith(("nothing", "an empty segment", "a segment too much"))
+    assert setting.ask(method, path, client="alice").status == (403 if is_operation else status)
+
+
+def test_a_percent_sign_without_two_digits(setting: AdminSetting) -> None:
+    """RFC 3986 §2.1, RFC 9113 §8.1.1: the request itself is malformed."""
+    assert setting.ask("GET", "/v1/rooms/a%zz").status == 400
+    with setting.h2() as client:
+        with pytest.raises(StreamRefused) as refused:
+            client.request("GET", "/v1/rooms/a%zz")
+        assert refused.value.reset == 1, "PROTOCOL_ERROR"
+        assert client.request("GET", "/v1/rooms")[0] == 200, "the connection goes on"
 
 
 # What it does.

@@ -524,6 +524,51 @@ def test_haproxy_ends_tls_for_http2_clients(world: World, by_form: dict[str, Rel
         expect_identity(Session2(client).identity, world.good["alice"], "forwarded")
 
 
+@pytest.fixture
+def sample(world: World, by_form: dict[str, Relay], tmp_path: Path) -> Iterator[HAProxy]:
+    """Deploy/haproxy.cfg as it stands, but for ports and paths."""
+    text = (Path(__file__).parent.parent / "Deploy/haproxy.cfg").read_text()
+    places = {
+        "bind :443 ": "bind 127.0.0.1:{port} ",
+        "/etc/haproxy/relay.pem": str(bundle(world.folder, "front", world.server)),
+        "/etc/segue/ca/ca.pem": str(world.authority.certificate),
+        "server relay 127.0.0.1:8080 ": f"server relay 127.0.0.1:{by_form['x-ssl-client-der'].proxy_port} ",
+    }
+    for written, real in places.items():
+        assert text.count(written) == 1, written
+        text = text.replace(written, real)
+    with HAProxy(tmp_path, text, defaults="") as front:
+        yield front
+
+
+def test_the_sample_passes_certificates_on(world: World, sample: HAProxy) -> None:
+    for name in ("alice", "bob"):
+        with Session1(sample.port, world.context(world.good[name])) as session:
+            expect_identity(session.identity, world.good[name], "forwarded")
+            assert session.is_alive()
+        with H2Client(sample.port, world.context(world.good[name], "h2")) as client:
+            expect_identity(Session2(client).identity, world.good[name], "forwarded")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_sample_believes_no_client(world: World, by_form: dict[str, Relay], sample: HAProxy, form: str) -> None:
+    """Whoever shows no certificate has none, whatever the fields say; who shows one has that one."""
+    claim = FORMS[form](world.good["alice"])
+    ignored = count(by_form["x-ssl-client-der"], "segue_forwarded_certificates_ignored_total")
+    assert refusal(sample.port, tls.client_context(world.authority.certificate), claim) == 403
+    with Session1(sample.port, world.context(world.good["bob"]), claim) as session:
+        expect_identity(session.identity, world.good["bob"], "forwarded")
+    assert count(by_form["x-ssl-client-der"], "segue_forwarded_certificates_ignored_total") == ignored, "a field came through"
+
+
+@pytest.mark.parametrize("kind", ["revoked", "expired", "other CA"])
+def test_the_sample_leaves_the_verdict_to_the_relay(world: World, by_form: dict[str, Relay], sample: HAProxy, kind: str) -> None:
+    identity, reason = world.bad[kind]
+    before = count(by_form["x-ssl-client-der"], "segue_forwarded_certificates_refused_total")
+    assert refusal(sample.port, world.context(identity)) == 403
+    after = count(by_form["x-ssl-client-der"], "segue_forwarded_certificates_refused_total")
+    assert any(after.get(word, 0) == before.get(word, 0) + 1 for word in reason.split("|")), (before, after)
+
 PASSTHROUGH = """
 frontend clients
     mode tcp

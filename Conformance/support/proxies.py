@@ -78,11 +78,11 @@ defaults
 class HAProxy:
     """A running HAProxy with one frontend, whose port it is; `{port}` in `sections` is where to put it. Use as a context manager."""
 
-    def __init__(self, folder: Path, sections: str):
+    def __init__(self, folder: Path, sections: str, defaults: str = DEFAULTS):
         self.port = free_port()
         self.log = folder / "haproxy.log"
         self.configuration = folder / "haproxy.cfg"
-        self.configuration.write_text(DEFAULTS + sections.replace("{port}", str(self.port)))
+        self.configuration.write_text(defaults + sections.replace("{port}", str(self.port)))
 
     def __enter__(self) -> HAProxy:
         with self.log.open("wb") as log:

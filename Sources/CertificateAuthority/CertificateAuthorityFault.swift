@@ -84,6 +84,8 @@ package enum NameKind: String, Hashable, Sendable {
     case ip = "IP"
     case uri = "URI"
     case email
+    /// Of none of these kinds.
+    case unknown = "name"
     case label
     case commonName = "common name"
     case clientName = "client name"
@@ -92,7 +94,7 @@ package enum NameKind: String, Hashable, Sendable {
     var noun: String {
         switch self {
         case .dns, .ip, .uri, .email: rawValue + " name"
-        case .label, .commonName, .clientName: rawValue
+        case .unknown, .label, .commonName, .clientName: rawValue
         }
     }
 }

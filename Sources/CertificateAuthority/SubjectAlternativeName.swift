@@ -66,7 +66,7 @@ package struct SubjectAlternativeName: Hashable, Sendable, CustomStringConvertib
     package init(parsing text: String) throws(CertificateAuthorityFault) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else {
-            throw .invalidName(.syntax("it does not begin with DNS:, IP:, URI: or email:"), kind: .dns)
+            throw .invalidName(.syntax("it does not begin with URI:, DNS:, email: or IP:"), kind: .unknown)
         }
         let value = String(parts[1])
         self =

@@ -88,13 +88,12 @@ extension PairBroker {
     }
 
     private mutating func ended(_ keys: PairKeys, id: String, _ end: PairEnd, at moment: PairMoment, except: MemberAddress? = nil) {
-        let room = room(of: keys)
-        // The room goes first: whoever is in it hears why it must leave before it hears about the pair.
-        if !isPair(keys, at: moment) {
-            rooms[room] = nil
-            effects.append(.endRoom(room, end))
-        }
+        // The pair first: what is told goes straight to the sessions, the end of the room by way of its home, so this order is the one that holds on any loop.
         for key in [keys.low, keys.high] { tell(key, .revoked(pair: id, end), except: except) }
+        guard !isPair(keys, at: moment) else { return }
+        let room = room(of: keys)
+        rooms[room] = nil
+        effects.append(.endRoom(room, end))
     }
 
     /// Gives up a pair that its peer may have again by asking.

@@ -95,7 +95,8 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static func proofRequired(_ what: String) -> Refusal {
         Refusal(code: "proof_required", message: "The room asks for \(what) as well.", retry: false)
     }
-    package static let notAllowed = Refusal(code: "not_allowed", message: "The relay's policy does not allow this.", retry: false)
+    package static let notAllowed = Refusal(
+        code: "not_allowed", message: "What decides here does not allow this: the relay's policy, the token's own rights, or the pair.", retry: false)
     package static let roomLocked = Refusal(code: "room_locked", message: "The room is locked.", retry: true)
     package static let notHost = Refusal(code: "not_host", message: "Only a host of the room may do this.", retry: false)
     package static let role = Refusal(code: "role", message: "The role in this room does not allow this.", retry: false)

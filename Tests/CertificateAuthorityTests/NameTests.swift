@@ -34,6 +34,12 @@ struct NameTests {
         #expect(throws: CertificateAuthorityFault.self) { try SubjectAlternativeName(parsing: text) }
     }
 
+    @Test("a name of no kind is not called one of some kind", arguments: ["fred", "", "dns:a.example", ":a"])
+    func noKind(text: String) throws {
+        let fault = try #require(throws: CertificateAuthorityFault.self) { _ = try SubjectAlternativeName(parsing: text) }
+        #expect(fault.description.hasPrefix("this name is not acceptable: it does not begin with URI:"))
+    }
+
     @Test(
         "RFC 1123 §2.1, RFC 6125 §6.4.3: host names that are none",
         arguments: [

@@ -87,6 +87,18 @@ struct EnrolmentEndpointTests {
         #expect(found.status == 400 && found.code == "malformed")
     }
 
+    @Test(
+        "the detail says which member",
+        arguments: [
+            (#"{"token":"x"}"#, "The member 'csr' is missing."),
+            (#"{"token":1,"csr":"x"}"#, "The member 'token' is not of the type that it must be."),
+            (#"{"token":null,"csr":"x"}"#, "The member 'token' is not of the type that it must be."), ("[]", "The content is not a JSON object."),
+        ])
+    func whichMember(body: String, detail: String) throws {
+        let problem = try #require(throws: EnrolmentProblem.self) { _ = try EnrolmentEndpoint.enrol(Array(body.utf8)) }
+        #expect(String(decoding: problem.answer(now: UnixTime(seconds: 0)).body, as: UTF8.self).contains("\"\(detail)\""))
+    }
+
     @Test("what cannot be a token has the answer of one that is wrong", arguments: ["", "x", "segue-enrol-", "SEGUE-ENROL-0"])
     func noToken(text: String) throws {
         let found = try #require(problem(.enroll, #"{"token":"\#(text)","csr":"x"}"#))

@@ -30,7 +30,7 @@ enum APIDescription {
         let about = route.operation.description
         var members = ["\"operationId\": \(quoted(route.operation.rawValue))", "\"summary\": \(quoted(about.summary))"]
         if route.access != .anybody { members.append("\"security\": [{\"mutualTLS\": []}]") }
-        let parameters = pathParameters(route) + (about.isList ? pageParameters : [])
+        let parameters = pathParameters(route) + (about.isList ? pageParameters(route.operation) : [])
         if !parameters.isEmpty { members.append("\"parameters\": [\(parameters.joined(separator: ", "))]") }
         if let request = about.request {
             members.append("\"requestBody\": {\"required\": true, \"content\": {\"application/json\": {\"schema\": \(reference(request))}}}")
@@ -41,18 +41,26 @@ enum APIDescription {
 
     private static func pathParameters(_ route: APIRoute) -> [String] {
         route.template.split(separator: "/").filter { $0.hasPrefix("{") }.map { segment in
-            "{\"name\": \(quoted(String(segment.dropFirst().dropLast()))), \"in\": \"path\", \"required\": true, \"schema\": {\"type\": \"string\", \"minLength\": 1}}"
+            "{\"name\": \(quoted(String(segment.dropFirst().dropLast()))), \"in\": \"path\", \"required\": true, \"schema\": \(segmentSchema)}"
         }
     }
 
-    private static let pageParameters = [
-        """
-        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": \(AdminPage.limitMax), "default": \(AdminPage.limitDefault)}}
-        """,
-        """
-        {"name": "after", "in": "query", "description": "What the part before said under next.", "schema": {"type": "string"}}
-        """,
-    ]
+    // What ``PercentDecoding`` lets through, as a segment of a path and as a value of the query.
+    private static let segmentSchema = #"{"type": "string", "minLength": 1, "pattern": "^[^\\u0000-\\u001f\\u007f]+$"}"#
+    private static let textSchema = #"{"type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f]*$"}"#
+    private static let numberSchema = #"{"type": "integer", "minimum": 0, "maximum": 4294967295}"#
+
+    private static func pageParameters(_ operation: APIOperation) -> [String] {
+        let after = operation == .listParticipants || operation == .listStreams ? numberSchema : textSchema
+        return [
+            """
+            {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": \(AdminPage.limitMax), "default": \(AdminPage.limitDefault)}}
+            """,
+            """
+            {"name": "after", "in": "query", "description": "What the part before said under next.", "schema": \(after)}
+            """,
+        ]
+    }
 
     private static func responses(_ route: APIRoute, _ about: APIOperation.Description) -> [String] {
         var errors = Set(about.errors)

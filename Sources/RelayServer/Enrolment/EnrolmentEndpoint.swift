@@ -117,20 +117,31 @@ enum EnrolmentEndpoint {
         let selector: CertificateSelector
         switch (parsed.serial, parsed.fingerprint) {
         case (let text?, nil):
-            guard let serial = CertificateSerial(text) else { throw .malformed }
+            guard let serial = CertificateSerial(text) else { throw .malformed("'serial' is not a serial number of 32 hexadecimal digits.") }
             selector = .serial(serial)
         case (nil, let text?):
-            guard let fingerprint = KeyFingerprint(text) else { throw .malformed }
+            guard let fingerprint = KeyFingerprint(text) else { throw .malformed("'fingerprint' is not 64 hexadecimal digits.") }
             selector = .key(fingerprint)
-        case (nil, nil), (.some, .some): throw .malformed
+        case (nil, nil), (.some, .some): throw .malformed("One of 'serial' and 'fingerprint' must be there, and not both.")
         }
-        guard let reason = RevocationReason(rawValue: parsed.reason ?? RevocationReason.unspecified.rawValue) else { throw .malformed }
+        guard let reason = RevocationReason(rawValue: parsed.reason ?? RevocationReason.unspecified.rawValue) else {
+            throw .malformed("'reason' is not a reason that can be given.")
+        }
         return .revoke(selector, reason)
     }
 
     private static func decode<Body: Decodable>(_ type: Body.Type, _ body: [UInt8]) throws(EnrolmentProblem) -> Body {
-        guard let parsed = try? JSONDecoder().decode(type, from: Data(body)) else { throw .malformed }
-        return parsed
+        do {
+            return try JSONDecoder().decode(type, from: Data(body))
+        } catch DecodingError.keyNotFound(let member, _) {
+            throw .malformed("The member '\(member.stringValue)' is missing.")
+        } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
+            // The path is made of the members that are looked for: nothing in it is the client's.
+            guard let member = context.codingPath.first else { throw .malformed("The content is not a JSON object.") }
+            throw .malformed("The member '\(member.stringValue)' is not of the type that it must be.")
+        } catch {
+            throw .malformed("The content is not a JSON object, or a number in it is out of range.")
+        }
     }
 }
 

@@ -3,7 +3,8 @@ import HTTPProtocol
 
 /// Why there is no certificate, as an HTTP client learns it. Says nothing about tokens, files or other devices.
 enum EnrolmentProblem: Error, Sendable {
-    case malformed
+    /// With the sentence that says what of the content.
+    case malformed(String)
     case certificateNeeded
     case busy
     case limited(retryAfterSeconds: Int)
@@ -36,7 +37,7 @@ enum EnrolmentProblem: Error, Sendable {
 
     private var parts: (status: HTTPStatus, code: String, detail: String) {
         switch self {
-        case .malformed: (.badRequest, "malformed", "The content does not have the members that are needed, or a member is not what it must be.")
+        case .malformed(let detail): (.badRequest, "malformed", detail)
         case .certificateNeeded: (.forbidden, "certificate_needed", "This is for clients that show their certificate in the TLS handshake.")
         case .busy: (.serviceUnavailable, "busy", "The authority has too much to do.")
         case .limited: (.tooManyRequests, "limited", "This address has asked too often.")
