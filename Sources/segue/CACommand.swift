@@ -122,7 +122,8 @@ extension CertificateAuthorityFault {
         case .invalidName, .noNames, .tooManyNames, .nameKindNotAllowed, .validityOutOfRange, .passwordLength, .passwordHasNUL,
             .tokenValidityOutOfRange:
             true
-        case .labelInUse, .labelOfServer, .requestDigestNotAllowed, .alreadyExists, .noAuthority, .authorityNotValid, .keyMismatch, .keyFileExposed, .folderExposed, .settingsCorrupt,
+        case .labelInUse, .labelOfServer, .requestDigestNotAllowed, .alreadyExists, .noAuthority, .authorityNotValid, .keyMismatch, .keyFileExposed,
+            .folderExposed, .settingsCorrupt,
             .indexCorrupt, .indexFull, .fileTooLarge, .lockTimeout, .notFound, .alreadyRevoked, .revoked, .keyNotHeld, .requestMalformed,
             .requestSignatureInvalid, .requestKeyNotAllowed, .requestNameNotAllowed, .keyBelongsToAnother, .keyCompromised, .tokenNotAccepted,
             .tokenNotFound, .tokenEnded, .tokensFull, .tokenCorrupt, .notPresentable, .superseded, .renewalTooEarly, .malformedPEM, .system,
