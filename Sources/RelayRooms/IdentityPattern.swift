@@ -40,7 +40,8 @@ package struct IdentityPattern: Hashable, Sendable, CustomStringConvertible {
     package static let bytesMax = 512
 
     package let text: String
-    private let kind: PrincipalName.Kind?
+    /// `nil` for everybody.
+    let kind: PrincipalName.Kind?
     private let glob: Glob
 
     /// - Returns: `nil` when the pattern is empty, longer than 512 bytes, or holds a byte that no name has.
@@ -56,6 +57,12 @@ package struct IdentityPattern: Hashable, Sendable, CustomStringConvertible {
     package func matches(_ name: PrincipalName) -> Bool {
         guard let kind else { return true }
         return kind == name.kind && glob.matches(name.folded)
+    }
+
+    /// Whether it means everything that `other` means. A star of `other` can only be taken by a star of this one.
+    func covers(_ other: IdentityPattern) -> Bool {
+        guard let kind else { return true }
+        return kind == other.kind && glob.matches(Array(kind.folded(other.text).utf8))
     }
 
     /// Whether any of the principal's names is meant.
@@ -80,6 +87,9 @@ package struct RoomPattern: Hashable, Sendable, CustomStringConvertible {
     package var description: String { text }
 
     package func matches(_ room: RoomName) -> Bool { matches(Array(room.text.utf8)) }
+
+    /// Whether it means everything that `other` means.
+    func covers(_ other: RoomPattern) -> Bool { glob.matches(Array(other.text.utf8)) }
 
     /// The same of a name's bytes: for whoever asks many patterns about one room.
     func matches(_ room: [UInt8]) -> Bool { glob.matches(room) }

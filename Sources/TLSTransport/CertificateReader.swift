@@ -71,9 +71,14 @@ enum CertificateReader {
     }
 
     private static func issuer(of certificate: OpaquePointer) -> String? {
+        unsafe text(of: X509_get_issuer_name(certificate))
+    }
+
+    /// A distinguished name as RFC 2253 writes it.
+    static func text(of name: OpaquePointer?) -> String? {
         guard let bio = unsafe BIO_new(BIO_s_mem()) else { return nil }
         defer { unsafe BIO_free(bio) }
-        guard unsafe X509_NAME_print_ex(bio, X509_get_issuer_name(certificate), 0, segue_ssl_name_format_rfc2253()) >= 0 else { return nil }
+        guard unsafe X509_NAME_print_ex(bio, name, 0, segue_ssl_name_format_rfc2253()) >= 0 else { return nil }
         var text = [UInt8](repeating: 0, count: 1_024)
         let count = unsafe BIO_read(bio, &text, Int32(text.count))
         return String(decoding: text.prefix(Int(max(0, count))), as: UTF8.self)

@@ -76,6 +76,26 @@ final class Credentials {
         }
     }
 
+    /// Authorities that must have a revocation list and have none. With ``RevocationPolicy/leaf`` an authority above others is not asked for its own: it is
+    /// taken to issue no clients.
+    func authoritiesWithoutList(_ policy: RevocationPolicy) -> [String] {
+        guard !revocationLists.isEmpty, policy != .whereListed else { return [] }
+        let missing = authorities.filter { authority in
+            let name = unsafe X509_get_subject_name(authority.pointer)
+            let hasList = revocationLists.contains { list, _ in
+                unsafe X509_CRL_get_ext_by_NID(list.pointer, NID_delta_crl, -1) < 0 && X509_NAME_cmp(X509_CRL_get_issuer(list.pointer), name) == 0
+                    && X509_CRL_verify(list.pointer, X509_get0_pubkey(authority.pointer)) == 1
+            }
+            if hasList { return false }
+            guard policy == .leaf else { return true }
+            return !authorities.contains { other in
+                unsafe X509_cmp(other.pointer, authority.pointer) != 0 && X509_NAME_cmp(X509_get_issuer_name(other.pointer), name) == 0
+            }
+        }
+        ErrorQueue.clear()
+        return missing.map { authority in unsafe CertificateReader.text(of: X509_get_subject_name(authority.pointer)) ?? "?" }
+    }
+
     private static func kind(of key: OpaquePointer) -> String {
         guard let name = unsafe EVP_PKEY_get0_type_name(key) else { return "unknown" }
         return unsafe String(cString: name)

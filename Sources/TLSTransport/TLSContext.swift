@@ -24,6 +24,8 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     private var staples: [(certificate: LibraryObject, path: String, response: StapledResponse)] = []
     /// Responses that could not be taken over; the previous context's, if it had one for the same certificate, is stapled on.
     package private(set) var stapleFaults: [TLSSetupError] = []
+    /// Authorities whose clients are all refused, for want of a revocation list of theirs; by their names.
+    package private(set) var authoritiesWithoutList: [String] = []
     /// The ALPN list in wire form (RFC 7301 §3.1), at an address that the selection callback may hand out.
     let applicationProtocols: UnsafeMutableBufferPointer<UInt8>
 
@@ -72,6 +74,7 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
         // Every field has its value: a throw from here on runs `deinit`.
         try applyProtocolSettings()
         try applyCredentials(credentials)
+        authoritiesWithoutList = credentials.authoritiesWithoutList(configuration.revocation)
         try loadStaples(credentials, replacing: previous)
         try installCallbacks()
     }

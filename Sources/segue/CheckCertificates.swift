@@ -11,33 +11,50 @@ enum CheckCertificates {
     static let revocationListMargin = Duration.days(1)
 
     static func check(_ configuration: TLSConfiguration, now: UnixTime, _ report: inout CheckReport) {
+        let failures = report.failures
+        defer {
+            // What only shows with all of it together, such as two pairs of one kind.
+            if report.failures == failures, !configuration.keyPairs.isEmpty, !configuration.authorityFiles.isEmpty {
+                _ = usable("tls", &report) { () throws(TLSSetupError) in _ = try TLSContext(server: configuration, tickets: nil) }
+            }
+        }
         for pair in configuration.keyPairs { check(pair, configuration.authorityFiles, now: now, &report) }
+        var alone = TLSConfiguration()
         for path in configuration.authorityFiles {
-            var alone = TLSConfiguration()
-            alone.authorityFiles = [path]
-            guard usable(path, &report, { () throws(TLSSetupError) in _ = try TLSContext(client: alone) }) else { continue }
+            var one = TLSConfiguration()
+            one.authorityFiles = [path]
+            guard usable(path, &report, { () throws(TLSSetupError) in _ = try TLSContext(client: one) }) else { continue }
             for certificate in PEMFile.certificates(path) { validity(of: certificate, in: path, "authority", now: now, &report) }
+            alone.authorityFiles.append(path)
         }
-        for path in configuration.revocationListFiles {
-            var alone = TLSConfiguration()
-            alone.authorityFiles = configuration.authorityFiles
-            guard
-                usable(
-                    path, &report,
-                    { () throws(TLSSetupError) in
-                        do throws(TLSSetupError) {
-                            alone.revocationListFiles = [path]
-                            _ = try TLSContext(client: alone)
-                        } catch .deltaWithoutBase {
-                            alone.revocationListFiles = configuration.revocationListFiles
-                            _ = try TLSContext(client: alone)
-                        }
-                    })
-            else { continue }
-            for end in PEMFile.revocationListEnds(path) { freshness(end, path, now: now, &report) }
-        }
+        revocationLists(configuration, with: alone, now: now, &report)
+    }
+
+    /// - Parameter authorities: those that can be used.
+    private static func revocationLists(
+        _ configuration: TLSConfiguration, with authorities: TLSConfiguration, now: UnixTime, _ report: inout CheckReport
+    ) {
         if configuration.revocationListFiles.isEmpty, !configuration.authorityFiles.isEmpty {
             report.add(.warn, "tls.revocationLists", "empty: a stolen client certificate cannot be shut out", advice: "Name the authority's crl.pem.")
+        }
+        var all = authorities
+        all.revocation = configuration.revocation
+        for path in configuration.revocationListFiles {
+            let faults = CredentialInspection.faults(ofRevocationList: path)
+            for fault in faults { add(fault, path, &report) }
+            guard faults.isEmpty else { continue }
+            for end in PEMFile.revocationListEnds(path) { freshness(end, path, now: now, &report) }
+            all.revocationListFiles.append(path)
+        }
+        guard !all.authorityFiles.isEmpty else { return }
+        do throws(TLSSetupError) {
+            for name in try TLSContext(client: all).authoritiesWithoutList {
+                report.add(
+                    .warn, "tls.revocationLists", "none is of the authority \(name): all its clients are refused (crl_missing)",
+                    advice: "Name its list too, or take the authority out of tls.clientAuthorities.")
+            }
+        } catch {
+            add(error, "tls.revocationLists", &report)
         }
     }
 
@@ -47,7 +64,13 @@ enum CheckCertificates {
         alone.clientCertificate = .none
         // An OCSP response may be signed by an authority that is not in the chain.
         if pair.ocspResponseFile != nil { alone.authorityFiles = authorityFiles }
-        guard usable(pair.certificateFile, &report, { () throws(TLSSetupError) in _ = try TLSContext(server: alone, tickets: nil) }) else { return }
+        let faults = CredentialInspection.faults(of: pair)
+        for fault in faults { add(fault, pair.certificateFile, &report) }
+        if faults.isEmpty {
+            // Authorities at fault are told as such.
+            let isUsable = usable(pair.certificateFile, &report, { () throws(TLSSetupError) in _ = try TLSContext(server: alone, tickets: nil) })
+            guard isUsable else { return }
+        }
         var status = stat()
         if unsafe stat(pair.keyFile, &status) == 0, status.st_mode & 0o077 != 0 {
             report.add(
@@ -70,11 +93,15 @@ enum CheckCertificates {
             try make()
             return true
         } catch {
-            // The same fault of an authority shows again with each revocation list.
-            let finding = CheckReport.Finding(status: .fail, subject: fileAtFault(error) ?? path, message: "\(error)")
-            if !report.findings.contains(finding) { report.add(finding.status, finding.subject, finding.message) }
+            add(error, path, &report)
             return false
         }
+    }
+
+    /// The same fault of a file may show in several ways, and is told once.
+    private static func add(_ error: TLSSetupError, _ path: String, _ report: inout CheckReport) {
+        let finding = CheckReport.Finding(status: .fail, subject: fileAtFault(error) ?? path, message: "\(error)")
+        if !report.findings.contains(finding) { report.add(finding.status, finding.subject, finding.message) }
     }
 
     /// The file that has to be mended, which may be another than the one looked at: a certificate's key, a revocation list's authority.

@@ -11,8 +11,9 @@ enum CheckCommand {
         name: "check",
         summary: "check the configuration, the certificates and the machine",
         text: [
-            "Looks at everything at once and changes nothing: all faults of the configuration; whether certificates can be read, match their keys and hold "
-                + "long enough; whether revocation lists are fresh; addresses, limits of the system, kernel features and library versions.",
+            "Looks at everything at once and changes nothing: all faults of the configuration and of the policy, and what in the policy surely is a mistake; "
+                + "whether certificates can be read, match their keys and hold long enough; whether revocation lists are there and fresh; tokens' keys, enrolment, "
+                + "the state folder, the audit log, proxies; addresses, limits of the system, kernel features and library versions.",
             "Exit code 0 when nothing failed (warnings are no failure), 3 otherwise.",
         ],
         options: [ServeConfiguration.configOption, StateDirectory.option, .flag("--json", "The findings as JSON.")],
@@ -24,10 +25,18 @@ enum CheckCommand {
     private static func run(_ arguments: Arguments) throws -> ExitCode {
         var report = CheckReport()
         let environment = ProcessInfo.processInfo.environment
-        if let configuration = try configuration(arguments, environment, &report) {
+        let isDevelopment = ServeConfiguration.path(arguments, environment: environment) == nil
+        if let (configuration, faults) = try configuration(arguments, environment, &report) {
+            // Each by itself: a fault of one says nothing of the others.
+            if !faults.contains(where: { $0.path.hasPrefix("policy") }) {
+                CheckSections.policy(configuration, isDevelopment: isDevelopment, &report)
+            }
             CheckCertificates.check(configuration.tls, now: .current(), &report)
-            tokens(configuration, &report)
-            CheckEnrolment.check(configuration, now: .current(), &report)
+            if !faults.contains(where: { $0.path.hasPrefix("tokens") }) { CheckSections.tokens(configuration, &report) }
+            if !faults.contains(where: { $0.path == "enrolment.authority" }) { CheckEnrolment.check(configuration, now: .current(), &report) }
+            if !isDevelopment || configuration.stateFolder != nil { CheckSections.state(configuration, &report) }
+            CheckSections.auditLog(configuration, &report)
+            if !faults.contains(where: { $0.path.hasPrefix("proxies") }) { CheckSections.proxies(configuration, &report) }
             CheckSystem.addresses(configuration, &report)
             CheckSystem.descriptors(configuration, &report)
         }
@@ -37,42 +46,38 @@ enum CheckCommand {
         return report.hasFailed ? .configuration : .ok
     }
 
+    /// What to look at further; `nil` when there is no configuration at all.
     private static func configuration(
         _ arguments: Arguments, _ environment: [String: String], _ report: inout CheckReport
-    ) throws -> ServerConfiguration? {
+    ) throws -> (ServerConfiguration, [ConfigurationFault])? {
         let path = ServeConfiguration.path(arguments, environment: environment)
         do {
             let text = try path.map { try ServeConfiguration.read($0) }
-            let configuration = try ServeConfiguration.resolve(
+            let (configuration, faults) = try ServeConfiguration.examine(
                 text: text, environment: environment, arguments: arguments, development: nil, cores: ServeConfiguration.cores)
+            tell(faults, path, &report)
+            guard let configuration else { return nil }
             if let path {
-                report.add(.ok, "configuration", "\(path) is valid")
-                return configuration
+                if faults.isEmpty { report.add(.ok, "configuration", "\(path) is valid") }
+                return (configuration, faults)
             }
-            return try development(configuration, StateDirectory.find(arguments), &report)
-        } catch let invalid as ServerConfiguration.Invalid {
-            for fault in invalid.faults { report.add(.fail, path ?? "configuration", fault.description) }
-            report.advise("Mend it there, or in the variables, which override the file. Segue's own Deploy/segue.json5 explains every key.")
+            return (try development(configuration, StateDirectory.find(arguments), &report), faults)
         } catch let failure as CommandFailure {
             report.add(.fail, "configuration", failure.message)
         }
         return nil
     }
 
-    /// Whether the keys of bearer tokens can be had, and what they mean for clients without a certificate.
-    private static func tokens(_ configuration: ServerConfiguration, _ report: inout CheckReport) {
-        guard let settings = configuration.tokens else { return }
-        do {
-            let keys = try settings.countKeys()
-            report.add(
-                .ok, settings.keysFile, "\(keys.used) keys for bearer tokens" + (keys.passedOver > 0 ? ", \(keys.passedOver) passed over" : ""))
-        } catch {
-            report.add(.fail, "tokens.keys", "\(error)", advice: "It must be a JWK set of public keys for ES256 or EdDSA.")
+    /// Each fault with the file that has to be mended, and behind the last of each file where its keys are explained.
+    private static func tell(_ faults: [ConfigurationFault], _ path: String?, _ report: inout CheckReport) {
+        let own = faults.filter { $0.file == nil }
+        for fault in own { report.add(.fail, path ?? "configuration", fault.text) }
+        if !own.isEmpty {
+            report.advise("Mend it there, or in the variables, which override the file. Segue's own Deploy/segue.json5 explains every key.")
         }
-        guard configuration.tls.clientCertificate == .required, configuration.proxies.listen.isEmpty else { return }
-        report.add(
-            .ok, "tokens", "second factor only: tls.clientCertificates is \"required\"",
-            advice: "With \"optional\", clients without a certificate get in by a token.")
+        let policy = faults.filter { $0.file != nil }
+        for fault in policy { report.add(.fail, fault.file ?? "policy", fault.text) }
+        if !policy.isEmpty { report.advise("Mend it there. Segue's own Deploy/policy.json5 explains every key of a policy.") }
     }
 
     /// The development certificates as they are, without making any.
@@ -90,6 +95,7 @@ enum CheckCommand {
             configuration.tls.authorityFiles = [authority.certificatePath]
             configuration.tls.revocationListFiles = [authority.revocationListPath]
             report.add(.ok, "state", "\(state.path) holds the development certificates; 'segue serve' renews them")
+            if configuration.stateFolder == nil { configuration.stateFolder = state.relay }
         } catch .noAuthority {
             report.add(.ok, "state", "\(state.path) holds no certificates yet; 'segue serve' makes them")
         } catch .notFound {

@@ -6,7 +6,15 @@ import TLSTransport
 /// Whether devices can enrol with what is configured, and be let in with what they get.
 enum CheckEnrolment {
     static func check(_ configuration: ServerConfiguration, now: UnixTime, _ report: inout CheckReport) {
-        guard let enrolment = configuration.enrolment else { return }
+        guard let enrolment = configuration.enrolment else {
+            report.add(.ok, "enrolment", "not in use")
+            return
+        }
+        if configuration.tls.clientCertificate == .required {
+            report.add(
+                .warn, "tls.clientCertificates", "\"required\": a device without a certificate does not get through the handshake, to enrol",
+                advice: "\"optional\"; sessions need a certificate all the same.")
+        }
         let end: UnixTime
         let certificate: String?
         do throws(CertificateAuthorityFault) {
@@ -30,11 +38,6 @@ enum CheckEnrolment {
             report.add(
                 .warn, "tls.clientAuthorities", "lacks the authority of 'enrolment': nobody is let in with a certificate from there",
                 advice: "Add \(enrolment.authority)/ca.pem.")
-        }
-        if configuration.tls.clientCertificate == .required {
-            report.add(
-                .warn, "tls.clientCertificates", "\"required\": a device without a certificate does not get through the handshake, to enrol",
-                advice: "\"optional\"; sessions need a certificate all the same.")
         }
     }
 

@@ -21,6 +21,7 @@ struct CheckReport {
 
     private(set) var findings: [Finding] = []
 
+    var failures: Int { findings.count { $0.status == .fail } }
     var hasFailed: Bool { findings.contains { $0.status == .fail } }
 
     mutating func add(_ status: Status, _ subject: String, _ message: String, advice: String? = nil) {

@@ -11,28 +11,40 @@ enum CheckSystem {
     private static let descriptorsReserved = 128
 
     static func addresses(_ configuration: ServerConfiguration, _ report: inout CheckReport) {
-        for address in configuration.listen {
+        // Held until all are tried, as the relay does: two of them may be in each other's way.
+        var held: [(address: SocketAddress, descriptor: FileDescriptor)] = []
+        defer { for one in held { SystemCalls.linux.close(one.descriptor) } }
+        let wanted = configuration.listen.map { ("listen", $0) } + configuration.proxies.listen.map { ("proxies.listen", $0) }
+        for (key, address) in wanted {
             do throws(SystemFault) {
-                let descriptor = try Socket.listen(on: address, backlog: 1, reusePort: false, calls: .linux)
-                SystemCalls.linux.close(descriptor)
-                report.add(.ok, "listen", "\(address) is free")
+                held.append((address, try Socket.listen(on: address, backlog: 1, reusePort: false, calls: .linux)))
+                report.add(.ok, key, "\(address) is free")
             } catch {
-                switch error.errno {
-                case EADDRINUSE:
-                    report.add(
-                        .warn, "listen", "\(address) is taken", advice: "Good if the relay itself runs there; otherwise end the other program.")
-                case EACCES:
-                    report.add(
-                        .fail, "listen", "\(address): not permitted",
-                        advice:
-                            "Ports below 1024 need CAP_NET_BIND_SERVICE (AmbientCapabilities= in systemd) or sysctl net.ipv4.ip_unprivileged_port_start."
-                    )
-                case EADDRNOTAVAIL:
-                    report.add(.fail, "listen", "\(address): this machine has no such address", advice: "'ip address' lists those that it has.")
-                default:
-                    report.add(.fail, "listen", "\(address): \(error)")
-                }
+                let other = held.first { $0.address.port == address.port && address.port != 0 }?.address
+                add(error, key, address, besides: error.errno == EADDRINUSE ? other : nil, &report)
             }
+        }
+    }
+
+    private static func add(
+        _ error: SystemFault, _ key: String, _ address: SocketAddress, besides other: SocketAddress?, _ report: inout CheckReport
+    ) {
+        switch error.errno {
+        case EADDRINUSE:
+            if let other {
+                report.add(.fail, key, "\(address) is taken by \(other), which the configuration names too", advice: "One of the two is enough.")
+                return
+            }
+            report.add(.warn, key, "\(address) is taken", advice: "Good if the relay itself runs there; otherwise end the other program.")
+        case EACCES:
+            report.add(
+                .fail, key, "\(address): not permitted",
+                advice:
+                    "Ports below 1024 need CAP_NET_BIND_SERVICE (AmbientCapabilities= in systemd) or sysctl net.ipv4.ip_unprivileged_port_start.")
+        case EADDRNOTAVAIL:
+            report.add(.fail, key, "\(address): this machine has no such address", advice: "'ip address' lists those that it has.")
+        default:
+            report.add(.fail, key, "\(address): \(error)")
         }
     }
 

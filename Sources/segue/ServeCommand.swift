@@ -15,7 +15,8 @@ enum ServeCommand {
             "Without --config the relay runs in development mode: it makes a certificate authority, certificates for localhost and three demo clients "
                 + "(alice, bob, operator) under the state folder, listens on 127.0.0.1:8443 and prints what to type next. For this machine only.",
             "Flags override environment variables (SEGUE_LOOPS for the key 'loops', SEGUE_TLS_MAXIMUM_VERSION for 'tls.maximumVersion'), which override "
-                + "the file. All faults of a configuration are told at once.",
+                + "the file. All faults of a configuration are told at once. --state and SEGUE_STATE are for development mode only: with --config the relay keeps "
+                + "its state where the key 'state' of the file says.",
             "When the relay accepts connections it prints 'ready https://ADDRESS:PORT', one line for each address. SIGTERM or Ctrl-C drains (a second one "
                 + "stops at once); SIGHUP reads certificates and revocation lists anew, which changed files do by themselves too.",
         ],

@@ -39,6 +39,18 @@ enum ServeConfiguration {
     static func resolve(
         text: [UInt8]?, environment: [String: String], arguments: Arguments, development: DevelopmentState?, cores: Int
     ) throws -> ServerConfiguration {
+        let (configuration, faults) = try examine(text: text, environment: environment, arguments: arguments, development: development, cores: cores)
+        guard let configuration, faults.isEmpty else { throw ServerConfiguration.Invalid(faults: faults) }
+        return configuration
+    }
+
+    /// The same for whoever wants to look further in spite of faults.
+    ///
+    /// - Returns: the configuration without what is at fault, `nil` when the text is none at all; and all faults, those of the policy's file included.
+    /// - Throws: ``UsageFault``.
+    static func examine(
+        text: [UInt8]?, environment: [String: String], arguments: Arguments, development: DevelopmentState?, cores: Int
+    ) throws -> (configuration: ServerConfiguration?, faults: [ConfigurationFault]) {
         var environment = environment
         for (option, variable) in variables {
             if let value = arguments.string(option) { environment[variable] = value }
@@ -62,9 +74,16 @@ enum ServeConfiguration {
             defaults.enrolment = EnrolmentConfiguration(authority: development.authorityDirectory)
         }
         if text == nil { defaults.policy = .development }
-        var configuration = try ServerConfiguration(text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)
-        if let file = configuration.policyFile { configuration.policy = try PolicyFile.read(file) }
-        return configuration
+        var (configuration, faults) = ServerConfiguration.examine(
+            text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)
+        if let file = configuration?.policyFile, !file.isEmpty {
+            do {
+                configuration?.policy = try PolicyFile.read(file)
+            } catch {
+                faults += error.faults
+            }
+        }
+        return (configuration, faults)
     }
 
     /// All faults on lines of their own.

@@ -18,7 +18,7 @@ struct StateDirectory: Equatable {
     let isNamed: Bool
 
     static let option = OptionSpec.option(
-        "--state", "DIR", "The state folder; else $SEGUE_STATE, $XDG_STATE_HOME/segue or ~/.local/state/segue.", completion: .folder)
+        "--state", "DIR", "Development mode's state folder; else $SEGUE_STATE, $XDG_STATE_HOME/segue or ~/.local/state/segue.", completion: .folder)
 
     var authority: String { path + "/ca" }
     var trustStore: String { path + "/ca.pem" }

@@ -99,7 +99,8 @@ struct DocumentTests {
 
     @Test("the sample configuration has exactly the keys that the relay reads")
     func keysInSample() throws {
-        let block = try Self.matches(#"settablePaths: \[\[String\]\] =\s*\[([\s\S]*?)\] \+ LimitName"#, in: "Sources/RelayServer/Configuration/LimitName.swift")
+        let block = try Self.matches(
+            #"settablePaths: \[\[String\]\] =\s*\[([\s\S]*?)\] \+ LimitName"#, in: "Sources/RelayServer/Configuration/LimitName.swift")
         let paths = try block[0].matches(of: Regex(#"\[([^\]]*)\]"#)).compactMap { match in
             match.output[1].substring.map { $0.filter { $0 != "\"" && $0 != " " }.replacing(",", with: ".") }
         }

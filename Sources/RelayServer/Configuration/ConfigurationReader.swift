@@ -4,8 +4,18 @@ import FoundationEssentials
 package struct ConfigurationFault: Error, Equatable, Sendable, CustomStringConvertible {
     package let path: String
     package let message: String
+    /// The file that is at fault where that is another than the configuration's own.
+    package var file: String?
 
-    package var description: String { "\(path): \(message)" }
+    /// Without the file.
+    package var text: String { "\(path): \(message)" }
+    package var description: String { (file.map { "\($0): " } ?? "") + text }
+
+    package init(path: String, message: String, file: String? = nil) {
+        self.path = path
+        self.message = message
+        self.file = file
+    }
 }
 
 /// A JSON value of any shape.

@@ -35,6 +35,11 @@ package struct ServerConfiguration: Sendable {
     /// Faults of what is configured, all of them, for an operator to mend in one go.
     package struct Invalid: Error, Sendable, CustomStringConvertible {
         package let faults: [ConfigurationFault]
+
+        package init(faults: [ConfigurationFault]) {
+            self.faults = faults
+        }
+
         package var description: String { faults.map(\.description).joined(separator: "\n") }
     }
 
@@ -59,32 +64,44 @@ package struct ServerConfiguration: Sendable {
     package init(
         text: [UInt8]?, environment: [String: String] = [:], defaults: ServerConfiguration = ServerConfiguration(), certificatesRequired: Bool = false
     ) throws(Invalid) {
-        self = defaults
+        let (configuration, faults) = Self.examine(
+            text: text, environment: environment, defaults: defaults, certificatesRequired: certificatesRequired)
+        guard let configuration, faults.isEmpty else { throw Invalid(faults: faults) }
+        self = configuration
+    }
+
+    /// The same for whoever wants to look further in spite of faults.
+    ///
+    /// - Returns: the configuration without what is at fault, `nil` when the text is none at all; and all faults.
+    package static func examine(
+        text: [UInt8]?, environment: [String: String], defaults: ServerConfiguration, certificatesRequired: Bool
+    ) -> (configuration: ServerConfiguration?, faults: [ConfigurationFault]) {
+        var configuration = defaults
         var members: [String: JSONValue] = [:]
         if let text {
             let decoder = JSONDecoder()
             decoder.allowsJSON5 = true
             guard let value = try? decoder.decode(JSONValue.self, from: Data(text)), case .object(let object) = value else {
-                throw Invalid(faults: [ConfigurationFault(path: "(file)", message: "is not one JSON5 object")])
+                return (nil, [ConfigurationFault(path: "(file)", message: "is not one JSON5 object")])
             }
             members = object
         }
         var faults: [ConfigurationFault] = []
         for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("SEGUE_") && !Self.foreignVariables.contains(name) {
-            guard let path = Self.path(ofVariable: name) else {
+            guard let path = path(ofVariable: name) else {
                 faults.append(ConfigurationFault(path: name, message: "is not a known variable"))
                 continue
             }
-            Self.set(&members, path, Self.value(ofVariable: value, path: path))
+            set(&members, path, Self.value(ofVariable: value, path: path))
         }
         var reader = ConfigurationReader(members)
-        read(&reader)
+        configuration.read(&reader)
         faults += reader.finish()
         // What follows from a fault that is told already is not told again.
         let told = faults
-        faults += check().filter { fault in !told.contains { $0.path.hasPrefix(fault.path) } }
-        if certificatesRequired { faults += missingCertificates() }
-        guard faults.isEmpty else { throw Invalid(faults: faults) }
+        faults += configuration.check().filter { fault in !told.contains { $0.path.hasPrefix(fault.path) } }
+        if certificatesRequired { faults += configuration.missingCertificates() }
+        return (configuration, faults)
     }
 
     private mutating func read(_ reader: inout ConfigurationReader) {

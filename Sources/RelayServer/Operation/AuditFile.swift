@@ -51,8 +51,8 @@ package final class AuditFile: Sendable {
         }
     }
 
-    private static func open(_ path: String) throws(SystemFault) -> Int32 {
-        let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    private static func open(_ path: String, making: Bool = true) throws(SystemFault) -> Int32 {
+        let flags = O_WRONLY | O_APPEND | (making ? O_CREAT : 0) | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         let descriptor = unsafe Glibc.open(path, flags, mode)
         guard descriptor >= 0 else { throw SystemFault(operation: "open", errno: errno) }
         var status = stat()
@@ -62,6 +62,31 @@ package final class AuditFile: Sendable {
             throw SystemFault(operation: "open", errno: EPERM)
         }
         return descriptor
+    }
+
+    // MARK: For who only looks
+
+    /// Whether the file could be opened; makes and changes nothing. Blocks on the disk.
+    package static func inspect(_ path: String) throws(SystemFault) {
+        do throws(SystemFault) {
+            close(try open(path, making: false))
+        } catch {
+            // A file that is not there will be made, where it can be.
+            guard error.errno == ENOENT else { throw error }
+            let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+            guard unsafe access(folder, W_OK | X_OK) == 0 else { throw SystemFault(operation: "open", errno: errno) }
+        }
+    }
+
+    /// The fault in an operator's words, where the system's would mislead.
+    package static func explain(_ fault: SystemFault) -> String {
+        switch fault.errno {
+        case ELOOP: "it is a symbolic link, which is not followed"
+        case EPERM: "it is no regular file that only its owner can write to"
+        case ENXIO, EISDIR: "it is no regular file"
+        case ENOENT: "its folder is missing"
+        default: "\(fault)"
+        }
     }
 
     // MARK: The thread
@@ -100,7 +125,7 @@ package final class AuditFile: Sendable {
             close(writer.descriptor)
             writer = Writer(descriptor: descriptor)
         } catch {
-            log.error("audit_reopen_failed", [("path", path), ("fault", "\(error)")])
+            log.error("audit_reopen_failed", [("path", path), ("fault", AuditFile.explain(error))])
         }
     }
 

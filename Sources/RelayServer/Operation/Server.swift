@@ -22,7 +22,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         case .listen(let address, let fault): "cannot listen on \(address): \(fault)"
         case .tls(let fault): "TLS: \(fault)"
         case .enrolment(let fault): "enrolment: \(fault)"
-        case .auditLog(let path, let fault): "cannot open the audit log \(path): \(fault)"
+        case .auditLog(let path, let fault): "cannot open the audit log \(path): \(AuditFile.explain(fault))"
         case .state(let fault): "\(fault)"
         case .tokens(let fault): "tokens.keys: \(fault)"
         case .system(let fault): "\(fault)"

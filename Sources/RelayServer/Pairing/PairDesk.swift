@@ -1,3 +1,4 @@
+import Glibc
 import JOSE
 import RelayRooms
 import Signalling
@@ -16,7 +17,7 @@ final class PairDesk {
     private var signed: [String: PairSigner.Signed] = [:]
     private(set) var version: UInt64 = 0
     /// Revocations are answered when they would survive a crash.
-    private var waiting: [(version: UInt64, answer: () -> Void)] = []
+    private var waiting: [(version: UInt64, answer: (_ isOnDisk: Bool) -> Void)] = []
 
     private static let signedMax = 4_096
 
@@ -60,15 +61,15 @@ final class PairDesk {
         worker.store(broker.ledger.entries, version: version)
     }
 
-    /// Does something once the ledger is on the disk that the next ``store()`` hands over.
-    func whenStored(_ answer: @escaping () -> Void) {
+    /// Does something once the ledger that the next ``store()`` hands over is on the disk, or could not be written.
+    func whenStored(_ answer: @escaping (_ isOnDisk: Bool) -> Void) {
         waiting.append((version + 1, answer))
     }
 
-    func stored(_ version: UInt64) {
+    func stored(_ version: UInt64, isOnDisk: Bool) {
         let ready = waiting.prefix { $0.version <= version }
         waiting.removeFirst(ready.count)
-        for entry in ready { entry.answer() }
+        for entry in ready { entry.answer(isOnDisk) }
     }
 }
 
@@ -78,10 +79,12 @@ struct PairingState: Sendable {
     let ledger: PairLedger
     /// Where grants are kept; `nil`: nowhere.
     let grantFile: String?
+    /// Keeps the folder to this relay.
+    var lock: StateLock?
 
     private static let signingKeyName = "signing-key.pem"
 
-    /// Reads the state folder. Blocks on the disk: before the relay serves.
+    /// Takes the state folder and reads it. Blocks on the disk: before the relay serves.
     ///
     /// - Parameter folder: `nil`: the key and the grants end with the process.
     static func open(folder: String?, node: String, log: Log) throws(StateFault) -> PairingState {
@@ -91,9 +94,24 @@ struct PairingState: Sendable {
             return PairingState(signer: PairSigner(key: key, node: node), ledger: PairLedger(), grantFile: nil)
         }
         try StateFolder.prepare(folder)
+        let lock = try StateLock(folder: folder)
         let key = try fault(of: folder) { () throws(SigningKeyFault) in try .openOrCreate(path: folder + "/" + signingKeyName) }
         let file = folder + "/" + GrantFile.name
-        return PairingState(signer: PairSigner(key: key, node: node), ledger: try GrantFile.read(file, limits: PairLimits()), grantFile: file)
+        let ledger = try GrantFile.read(file, limits: PairLimits())
+        return PairingState(signer: PairSigner(key: key, node: node), ledger: ledger, grantFile: file, lock: lock)
+    }
+
+    /// Reads what is in the folder, for who only looks whether all is well.
+    static func inspect(_ folder: String) throws(StateFault) {
+        let key = folder + "/" + signingKeyName
+        do throws(SigningKeyFault) {
+            _ = try SigningKey.open(path: key)
+        } catch .system(_, _, ENOENT) {
+            // It will be made.
+        } catch {
+            throw StateFault(path: folder, reason: "\(error)")
+        }
+        _ = try GrantFile.read(folder + "/" + GrantFile.name, limits: PairLimits())
     }
 
     private static func fault(of path: String, _ make: () throws(SigningKeyFault) -> SigningKey) throws(StateFault) -> SigningKey {

@@ -8,11 +8,32 @@ enum StateFolder {
     /// Makes the folder unless it is there. Its parent must be, and nobody else may be able to write to it.
     static func prepare(_ path: String) throws(StateFault) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw StateFault(path: "state", reason: "is no path") }
-        if unsafe mkdir(path, folderMode) != 0, errno != EEXIST { throw fault(path, "mkdir") }
+        if unsafe mkdir(path, folderMode) != 0, errno != EEXIST {
+            if errno == ENOENT { throw StateFault(path: path, reason: "cannot be made: the folder above is missing") }
+            throw fault(path, "mkdir")
+        }
+        try check(path)
+    }
+
+    private static func check(_ path: String) throws(StateFault) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw fault(path, "stat") }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw StateFault(path: path, reason: "is no folder") }
         guard status.st_mode & 0o022 == 0 else { throw StateFault(path: path, reason: "can be written to by others; it must have mode 0700") }
+    }
+
+    /// What a look at the folder tells; nothing is made or changed.
+    static func inspect(_ path: String) throws(StateFault) -> StateInspection {
+        guard !path.isEmpty, !path.utf8.contains(0) else { throw StateFault(path: "state", reason: "is no path") }
+        if unsafe access(path, F_OK) != 0, errno == ENOENT {
+            let above = folder(of: path)
+            guard unsafe access(above, F_OK) == 0 else { throw StateFault(path: path, reason: "cannot be made: the folder above is missing") }
+            guard unsafe access(above, W_OK | X_OK) == 0 else { throw fault(path, "cannot be made") }
+            return .willBeMade
+        }
+        try check(path)
+        guard unsafe access(path, R_OK | W_OK | X_OK) == 0 else { throw fault(path, "access") }
+        return StateLock.isHeld(folder: path) ? .inUse : .ready
     }
 
     /// - Returns: `nil` when there is no such file.
@@ -58,16 +79,38 @@ enum StateFolder {
     }
 
     private static func synchronize(folderOf path: String) throws(StateFault) {
-        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let folder = folder(of: path)
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw fault(folder, "open") }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw fault(folder, "fsync") }
     }
 
-    private static func fault(_ path: String, _ operation: String) -> StateFault {
+    private static func folder(of path: String) -> String {
+        var path = Substring(path)
+        while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
+        return path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    static func fault(_ path: String, _ operation: String) -> StateFault {
         let code = errno
         let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
         return StateFault(path: path, reason: "\(operation): \(text)")
+    }
+}
+
+/// How it is with a state folder, for who only looks.
+package enum StateInspection: Sendable {
+    case willBeMade
+    case ready
+    /// A relay runs on it.
+    case inUse
+
+    /// Looks at the folder, and at the key and the grants in it, without making or changing anything. Blocks on the disk.
+    package static func of(_ folder: String) throws(StateFault) -> StateInspection {
+        let inspection = try StateFolder.inspect(folder)
+        if case .willBeMade = inspection { return inspection }
+        try PairingState.inspect(folder)
+        return inspection
     }
 }

@@ -9,12 +9,16 @@ package enum PolicyFile {
     static let patternsMax = 100_000
     static let grantSecondsMax = 10 * 366 * 86_400
 
-    /// - Throws: all faults; their paths begin with `policy`, the key that names the file.
+    /// - Throws: all faults, of which each says that it is the file's; their paths begin with `policy`, the key that names it.
     package static func read(_ path: String) throws(ServerConfiguration.Invalid) -> AccessPolicy {
         guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-            throw ServerConfiguration.Invalid(faults: [ConfigurationFault(path: "policy", message: "cannot read \(path)")])
+            throw ServerConfiguration.Invalid(faults: [ConfigurationFault(path: "policy", message: "cannot be read", file: path)])
         }
-        return try parse(Array(data))
+        do {
+            return try parse(Array(data))
+        } catch {
+            throw ServerConfiguration.Invalid(faults: error.faults.map { ConfigurationFault(path: $0.path, message: $0.message, file: path) })
+        }
     }
 
     package static func parse(_ text: [UInt8]) throws(ServerConfiguration.Invalid) -> AccessPolicy {

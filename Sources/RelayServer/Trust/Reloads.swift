@@ -12,7 +12,10 @@ struct Reloads {
         let name: ReloadPart
         let files: [String]
         let load: () throws -> Void
+        /// Of the files as they were last read well.
         fileprivate var stamps: [[Int64]] = []
+        /// The failure that was told last, and of which files: it is tried again and again, and told once.
+        fileprivate var told: (fault: String, stamps: [[Int64]])?
 
         init(_ name: ReloadPart, files: [String], load: @escaping () throws -> Void) {
             self.name = name
@@ -73,11 +76,16 @@ struct Reloads {
                 try parts[place].load()
                 // The stamps of before the reading: a change meanwhile is seen next time.
                 parts[place].stamps = stamps
+                parts[place].told = nil
                 readiness.set(name, isStale: false)
                 log.info("reloaded", [("part", name.rawValue), ("because", cause)])
             } catch {
                 readiness.set(name, isStale: true)
-                log.error("reload_failed", [("part", name.rawValue), ("because", cause), ("fault", "\(error)")])
+                let fault = "\(error)"
+                let isTold = parts[place].told.map { $0.fault == fault && $0.stamps == stamps } ?? false
+                parts[place].told = (fault, stamps)
+                guard all || !isTold else { continue }
+                log.error("reload_failed", [("part", name.rawValue), ("because", cause), ("fault", fault)])
             }
         }
     }

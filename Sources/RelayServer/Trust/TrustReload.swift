@@ -7,6 +7,7 @@ final class TrustReload {
     private let tickets = TicketKeys()
     private var current: TLSContext?
     private var toldStale: [String] = []
+    private var toldListless: [String] = []
 
     init(_ configuration: TLSConfiguration, _ shared: Shared) {
         self.configuration = configuration
@@ -18,7 +19,19 @@ final class TrustReload {
     func first() throws(TLSSetupError) -> TLSContext {
         let context = try TLSContext(server: configuration, tickets: tickets)
         current = context
+        warnOfAuthorities(context)
         return context
+    }
+
+    /// Tells once of each authority that wants a revocation list: its clients' alert says "unknown CA", and leads nobody here.
+    private func warnOfAuthorities(_ context: TLSContext) {
+        let names = context.authoritiesWithoutList
+        for name in names where !toldListless.contains(name) {
+            shared.log.warning(
+                "authority_without_revocation_list",
+                [("authority", name), ("consequence", "its clients are refused: name its list in tls.revocationLists")])
+        }
+        toldListless = names
     }
 
     /// An OCSP response that cannot be used is told and leaves the one before; everything else that is wrong throws and changes nothing.
@@ -27,6 +40,7 @@ final class TrustReload {
         for fault in context.stapleFaults { shared.log.error("ocsp_response_refused", [("fault", "\(fault)")]) }
         shared.readiness.set(.ocsp, isStale: !context.stapleFaults.isEmpty)
         current = context
+        warnOfAuthorities(context)
         shared.broadcast(.reload(context))
     }
 
