@@ -332,6 +332,7 @@ def damaged(csr: str) -> str:
     ("bad signature", "request_signature"), ("RSA 1024", "request_key"), ("RSA 4104", "request_key"), ("secp256k1", "request_key"),
     ("P-224", "request_key"), ("explicit curve", "request_key"), ("compressed point", "request_key"), ("Ed448", "request_key"),
     ("DSA", "request_key"), ("certificate", "request_malformed"), ("private key", "request_malformed"), ("empty", "request_malformed"),
+    ("SHA-1", "request_signature"), ("RSA e=3", "request_key"),
     ("cut off", "request_malformed"), ("NULs", "request_malformed"), ("60 KB", "request_malformed"),
 ])  # fmt: skip
 def test_hostile_requests_spend_no_token(setting: Setting, what: str, code: str) -> None:
@@ -344,6 +345,10 @@ def test_hostile_requests_spend_no_token(setting: Setting, what: str, code: str)
             csr = request(folder, "weak", "-newkey", "rsa:1024")
         case "RSA 4104":
             csr = request(folder, "costly", "-newkey", "rsa:4104")
+        case "SHA-1":
+            csr = request(folder, "sha1", "-newkey", "rsa:2048", "-sha1")
+        case "RSA e=3":
+            csr = request(folder, "exponent", "-newkey", "rsa:2048", "-pkeyopt", "rsa_keygen_pubexp:3")
         case "secp256k1" | "P-224":
             csr = request(folder, "curve", "-newkey", "ec", "-pkeyopt", f"ec_paramgen_curve:{what}")
         case "explicit curve":
@@ -571,6 +576,34 @@ def test_an_administrator_revokes(setting: Setting, by: str) -> None:
     again = setting.token(f"revoked-by-{by}")
     status, _, problem = setting.post("/v1/enroll", {"token": again, "csr": (setting.folder / f"revoked-by-{by}.csr").read_text()})
     assert status == 409 and problem["type"] == "urn:segue:problem:key_compromised"
+
+
+@pytest.mark.parametrize("by", ["serial", "fingerprint"])
+def test_a_thiefs_renewal_goes_with_the_stolen_certificate(setting: Setting, by: str) -> None:
+    """Whoever has stolen a certificate and its key renews it with a key of their own: revoking the stolen one ends both."""
+    name = f"robbed-by-{by}"
+    stolen = setting.enrol(name)
+    status, _, issued = setting.post("/v1/renew", {"csr": request(setting.folder, f"{name}-thief")}, identity=stolen)
+    assert status == 201, issued
+    certificate = setting.folder / f"{name}-thief.pem"
+    certificate.write_text(issued["certificate"])
+    thief = Identity(certificate, setting.folder / f"{name}-thief-key.pem")
+    assert (setting.authority / f"live/{name}/certificate.pem").read_text() == stolen.certificate.read_text()
+    assert tls.refusal_of(setting.relay.port, setting.context(thief)) is None
+    entries = [entry for entry in setting.list() if entry["name"] == name]
+    assert entries[1]["renews"] == entries[0]["serial"]
+    key = subprocess.run(["openssl", "pkey", "-in", stolen.key, "-pubout", "-outform", "DER"], capture_output=True, check=True, timeout=30).stdout
+    words = {"serial": entries[0]["serial"], "fingerprint": hashlib.sha256(key).hexdigest()}
+    status, _, answer = setting.post("/v1/revocations", {by: words[by], "reason": "keyCompromise"}, identity=operator(setting))
+    assert status == 200 and [entry["serial"] for entry in answer["revoked"]] == [entry["serial"] for entry in entries], answer
+    assert answer["revoked"][1]["renews"] == entries[0]["serial"] and "renews" not in answer["revoked"][0]
+    deadline = time.monotonic() + 10
+    while (alert := tls.refusal_of(setting.relay.port, setting.context(thief))) in (None, "closed") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert alert == "certificate_revoked" and "certificate revoked" in setting.verify(certificate)
+    records = [json.loads(line) for line in setting.relay.log().splitlines() if '"audit"' in line]
+    acts = [record for record in records if record.get("act") == "POST /v1/revocations" and entries[1]["serial"] in record.get("serials", "")]
+    assert len(acts) == 1 and entries[0]["serial"] in acts[0]["serials"]
 
 
 def test_schemathesis_on_the_authority(setting: Setting) -> None:

@@ -5,6 +5,7 @@
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
@@ -95,6 +96,31 @@ static inline GENERAL_NAMES *segue_x509_request_names(X509_REQ *request, int *pr
     // -1 means that there is none (RFC 5280 §4.2.1.6); any other value without names means a malformed or repeated one.
     *present = names != NULL ? 1 : (critical == -1 ? 0 : -1);
     return names;
+}
+
+/// Whether the request's signature is made with SHA-256, SHA-384, SHA-512, or Ed25519, which has its own.
+static inline int segue_x509_request_digest_is_good(const X509_REQ *request) {
+    const X509_ALGOR *algorithm = NULL;
+    int digest = NID_undef, key = NID_undef;
+    X509_REQ_get0_signature(request, NULL, &algorithm);
+    const int signature = X509_REQ_get_signature_nid(request);
+    if (signature == NID_ED25519) return 1;
+    if (signature == NID_rsassaPss) {
+        // RFC 8017 §A.2.3: the digest is one of the parameters, and SHA-1 where none is named.
+        const ASN1_OBJECT *name = NULL;
+        const void *parameters = NULL;
+        int type = V_ASN1_UNDEF;
+        X509_ALGOR_get0(NULL, &type, &parameters, algorithm);
+        RSA_PSS_PARAMS *pss = type == V_ASN1_SEQUENCE ? (RSA_PSS_PARAMS *)ASN1_item_unpack((const ASN1_STRING *)parameters, ASN1_ITEM_rptr(RSA_PSS_PARAMS)) : NULL;
+        if (pss != NULL && pss->hashAlgorithm != NULL) {
+            X509_ALGOR_get0(&name, NULL, NULL, pss->hashAlgorithm);
+            digest = OBJ_obj2nid(name);
+        }
+        RSA_PSS_PARAMS_free(pss);
+    } else if (!OBJ_find_sigid_algs(signature, &digest, &key)) {
+        return 0;
+    }
+    return digest == NID_sha256 || digest == NID_sha384 || digest == NID_sha512;
 }
 
 /// One distribution point, whose full name is the one URI (RFC 5280 §4.2.1.13).

@@ -4,7 +4,7 @@
 /// ca.pem  ca-key.pem  crl.pem  index.jsonl  settings.json  lock
 /// issued/<serial>/certificate.pem  key.pem      every certificate that was ever signed
 /// tokens/<identifier>.json                      enrolment tokens, of each only its digest
-/// live/<label> -> ../issued/<serial>            the newest of each label, swapped in one step
+/// live/<label> -> ../issued/<serial>            the newest of each label that no device renewed by itself, swapped in one step
 /// ```
 struct AuthorityFiles: Sendable {
     let folder: String
@@ -44,7 +44,7 @@ package struct IssuedCertificate: Hashable, Sendable {
     package let entry: CertificateEntry
     /// The files of exactly this certificate; they never change.
     package let paths: CertificatePaths
-    /// The files of whatever is the label's newest certificate: what a server's configuration names, so that a renewal reaches it.
+    /// The files of whatever is the label's newest certificate of the operator's: what a server's configuration names, so that a renewal reaches it.
     package let livePaths: CertificatePaths
 
     init(_ entry: CertificateEntry, in files: AuthorityFiles) {

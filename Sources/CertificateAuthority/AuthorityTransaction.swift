@@ -114,10 +114,10 @@ struct AuthorityTransaction: ~Copyable {
         try Files.write(try index.encoded(), to: files.index, mode: Files.secretMode)
     }
 
-    /// Moves a staged certificate into place and makes it its label's newest.
+    /// Moves a staged certificate into place and, unless a device renewed it by itself, makes it its label's newest.
     private func publish(_ entry: CertificateEntry) throws(CertificateAuthorityFault) {
         try Files.move(files.staged(entry.serial), to: files.issued(entry.serial))
-        try Files.link(files.live(entry.label), to: files.liveTarget(entry.serial))
+        if entry.origin.predecessor == nil { try Files.link(files.live(entry.label), to: files.liveTarget(entry.serial)) }
     }
 
     private func recover() throws(CertificateAuthorityFault) {
@@ -129,7 +129,7 @@ struct AuthorityTransaction: ~Copyable {
             }
         }
         // Only the newest of all can lack its link: every earlier one was linked before the next change began.
-        if let last = index.entries.last, Files.exists(files.issued(last.serial)),
+        if let last = index.entries.last, last.origin.predecessor == nil, Files.exists(files.issued(last.serial)),
             Files.linkTarget(files.live(last.label)) != files.liveTarget(last.serial)
         {
             try Files.link(files.live(last.label), to: files.liveTarget(last.serial))

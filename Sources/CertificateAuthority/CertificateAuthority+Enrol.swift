@@ -20,7 +20,8 @@ extension CertificateAuthority {
         var token = transaction.index.completed(found)
         guard token.status(at: now) == .open else { throw .tokenNotAccepted }
         try transaction.requireOwnKey(of: request, names: token.names)
-        let label = transaction.isFree(token.label, now: now) ? token.label : Self.label(token.label, of: token.id)
+        let isFree = transaction.isFree(token.label, now: now) && !transaction.index.hasServer(token.label)
+        let label = isFree ? token.label : Self.label(token.label, of: token.id)
         try transaction.requireFree(label, now: now)
         let issued = try transaction.issue(
             kind: .client, label: label, names: token.names, validity: token.certificateValidity, subjectKey: request.publicKey, heldKey: nil,
@@ -39,7 +40,7 @@ extension CertificateAuthority {
         return (texts[0], texts[1])
     }
 
-    private static func label(_ label: String, of identifier: EnrolmentTokenID) -> String {
+    static func label(_ label: String, of identifier: EnrolmentTokenID) -> String {
         let suffix = "-" + identifier.description
         return String(label.prefix(NameSyntax.labelBytesMax - suffix.utf8.count)) + suffix
     }
@@ -47,13 +48,13 @@ extension CertificateAuthority {
 
 extension AuthorityTransaction {
     /// One key is one identity: pairs, grants and end-to-end keys are bound to its fingerprint. Refuses the key of another identity, of the authority
-    /// itself, and one that is known to have leaked.
+    /// itself, and one that is known to have leaked. The identity is the name that the relay takes for it, so that the order of names matters.
     func requireOwnKey(of request: borrowing SigningRequest, names: [SubjectAlternativeName]) throws(CertificateAuthorityFault) {
         let fingerprint = try request.publicKey.fingerprint()
         guard try certificate.publicKey().fingerprint() != fingerprint else { throw .keyBelongsToAnother }
         for entry in index.entries where try keyFingerprint(of: entry) == fingerprint {
             guard entry.revocation?.reason != .keyCompromise else { throw .keyCompromised }
-            guard entry.kind == .client, Set(entry.names) == Set(names) else { throw .keyBelongsToAnother }
+            guard entry.kind == .client, entry.names.identifying == names.identifying else { throw .keyBelongsToAnother }
         }
     }
 

@@ -32,8 +32,10 @@ extension CertificateAuthority {
     /// The one before stays valid until it ends or is revoked, so that a device that never got the answer can try again; it is superseded, and not
     /// renewed any more, as soon as a certificate that renewed it has been renewed in its turn.
     ///
+    /// `live/<label>` stays with what the operator issued: whoever has a stolen certificate could hide it behind its renewal.
+    ///
     /// - Throws: ``CertificateAuthorityFault/notPresentable`` for a certificate that is not a valid client certificate of this authority;
-    ///   ``CertificateAuthorityFault/revoked(_:)``, ``CertificateAuthorityFault/superseded(_:)``,
+    ///   ``CertificateAuthorityFault/revoked(_:)`` also for one that was renewed from a revoked one, ``CertificateAuthorityFault/superseded(_:)``,
     ///   ``CertificateAuthorityFault/renewalTooEarly(until:)``; what is wrong with the request; ``CertificateAuthorityFault/keyBelongsToAnother``.
     package func renew(
         presenting presented: PresentedCertificate, request pem: [UInt8], policy: RenewalPolicy = RenewalPolicy(), now: UnixTime
@@ -72,6 +74,7 @@ extension CertificateIndex {
         case .revoked: throw .revoked(entry.serial)
         case .expired, .notYetValid: throw .notPresentable
         }
+        if let ancestor = revokedAncestor(of: entry) { throw .revoked(ancestor) }
         let successors = entries.filter { $0.origin.predecessor == entry.serial }
         let serials = Set(successors.map(\.serial))
         let isSuperseded = entries.contains { $0.origin.predecessor.map(serials.contains) ?? false }

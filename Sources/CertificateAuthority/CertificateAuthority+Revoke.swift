@@ -1,8 +1,9 @@
 extension CertificateAuthority {
-    /// Revokes what `selector` names and writes a new revocation list. A label names all its certificates, those from before a
-    /// renewal included, so that nothing of it remains good.
+    /// Revokes what `selector` names, and writes a new revocation list. A label names all its certificates, those from before a
+    /// renewal included, so that nothing of it remains good. Unless the reason is `superseded`, what devices renewed from a certificate goes with it, and
+    /// with a compromised key whatever else certifies it: see ``CertificateIndex/reached(from:by:)``.
     ///
-    /// - Returns: what was revoked.
+    /// - Returns: all that was revoked, oldest first. What had been revoked before keeps its date and reason.
     /// - Throws: ``CertificateAuthorityFault/notFound(_:)``; ``CertificateAuthorityFault/alreadyRevoked(_:)`` when nothing is left to revoke.
     @discardableResult
     package func revoke(
@@ -11,7 +12,7 @@ extension CertificateAuthority {
         var transaction = try AuthorityTransaction.begin(files)
         let found = transaction.index.positions(of: selector)
         guard !found.isEmpty else { throw .notFound(selector) }
-        let unrevoked = found.filter { transaction.index.entries[$0].revocation == nil }
+        let unrevoked = transaction.index.reached(from: found, by: reason).filter { transaction.index.entries[$0].revocation == nil }
         guard !unrevoked.isEmpty else { throw .alreadyRevoked(selector) }
         try transaction.revoke(at: unrevoked, CertificateEntry.Revocation(at: now, reason: reason), now: now)
         return unrevoked.map { transaction.index.entries[$0] }

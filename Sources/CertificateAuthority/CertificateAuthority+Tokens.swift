@@ -8,23 +8,30 @@ extension CertificateAuthority {
     ///   - validity: how long the token can be used, a second to 30 days; an hour by default.
     ///   - certificateValidity: the certificate's lifetime from enrolment on, at most 825 days; a year if `nil`.
     /// - Returns: what is remembered, and the secret, which cannot be had again.
-    /// - Throws: ``CertificateAuthorityFault/tokensFull(max:)`` when 1,000 are remembered already.
+    /// - Throws: ``CertificateAuthorityFault/labelOfServer(_:)`` for a `label` that a server goes or went by;
+    ///   ``CertificateAuthorityFault/tokensFull(max:)`` when 1,000 are remembered already.
     package func createEnrolmentToken(
         names: [SubjectAlternativeName], label: String? = nil, validity: Duration = EnrolmentToken.validityDefault,
         certificateValidity: Duration? = nil, now: UnixTime
     ) throws(CertificateAuthorityFault) -> (token: EnrolmentToken, secret: EnrolmentSecret) {
         guard let first = names.first else { throw .noNames }
-        let label = label ?? Self.deviceLabel(for: first)
+        let labelAsked = label
+        var label = labelAsked ?? Self.deviceLabel(for: first)
         let lifetime = try Self.check(kind: .client, names: names, label: label, validity: certificateValidity)
         guard validity >= .seconds(1), validity <= EnrolmentToken.validityMax else {
             throw .tokenValidityOutOfRange(daysMax: Int(EnrolmentToken.validityMax.components.seconds / 86_400))
         }
         let secret = try EnrolmentSecret()
         let digest = try secret.digest()
-        let token = EnrolmentToken(
-            id: EnrolmentTokenID(digest: digest), digest: digest, names: names, label: label, created: now, expires: now + validity,
-            certificateValidity: lifetime, use: nil, revoked: nil)
+        let identifier = EnrolmentTokenID(digest: digest)
         let transaction = try AuthorityTransaction.begin(files)
+        if transaction.index.hasServer(label) {
+            guard labelAsked == nil else { throw .labelOfServer(label) }
+            label = Self.label(label, of: identifier)
+        }
+        let token = EnrolmentToken(
+            id: identifier, digest: digest, names: names, label: label, created: now, expires: now + validity,
+            certificateValidity: lifetime, use: nil, revoked: nil)
         let tokens = EnrolmentTokenFiles(files: transaction.files)
         try tokens.makeRoom(now: now)
         try tokens.write(token)

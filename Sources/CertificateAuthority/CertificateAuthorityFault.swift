@@ -9,6 +9,8 @@ package enum CertificateAuthorityFault: Error, Hashable, Sendable {
     case nameKindNotAllowed(NameKind, CertificateKind)
     /// A valid certificate already goes by this label: renew it, revoke it or choose another label.
     case labelInUse(String)
+    /// A server goes or went by this label, and the files found by it are the server's.
+    case labelOfServer(String)
     case validityOutOfRange(daysMax: Int)
 
     case alreadyExists(path: String)
@@ -41,7 +43,9 @@ package enum CertificateAuthorityFault: Error, Hashable, Sendable {
     case requestMalformed
     /// The request is not signed by the key that it carries: no proof of possession (RFC 2986 §3).
     case requestSignatureInvalid
-    /// Not ECDSA P-256 or P-384 by name, RSA of 2048 to 4096 bits, or Ed25519; or the key's own numbers are wrong.
+    /// Its signature is made with something weaker than SHA-256.
+    case requestDigestNotAllowed
+    /// Not ECDSA P-256 or P-384 by name, RSA of 2048 to 4096 bits with an exponent from 65537 on, or Ed25519; or the key's own numbers are wrong.
     case requestKeyNotAllowed
     case requestNameNotAllowed(String)
     /// The request's key has a certificate of another identity, or is the authority's own.
@@ -107,6 +111,7 @@ extension CertificateAuthorityFault: CustomStringConvertible {
         case .tooManyNames(let max): "a certificate takes at most \(max) names"
         case .nameKindNotAllowed(let name, let kind): "a \(kind.rawValue) certificate does not carry a name of the kind \(name.rawValue)"
         case .labelInUse(let label): "a valid certificate already goes by '\(label)': renew it, revoke it, or choose another label"
+        case .labelOfServer(let label): "'\(label)' is what a server goes by: choose another label"
         case .validityOutOfRange(let days): "the validity must be between one second and \(days) days"
         case .alreadyExists(let path): "\(path) already holds a certificate authority"
         case .noAuthority(let path): "\(path) holds no certificate authority, or only a part of one"
@@ -127,7 +132,9 @@ extension CertificateAuthorityFault: CustomStringConvertible {
         case .passwordHasNUL: "the password must not hold a NUL"
         case .requestMalformed: "this is not a PEM certificate signing request"
         case .requestSignatureInvalid: "the signing request is not signed by its own key"
-        case .requestKeyNotAllowed: "the request's key must be ECDSA P-256 or P-384, RSA 2048 to 4096, or Ed25519"
+        case .requestDigestNotAllowed: "the signing request must be signed with SHA-256, SHA-384, SHA-512 or Ed25519"
+        case .requestKeyNotAllowed:
+            "the request's key must be ECDSA P-256 or P-384, RSA 2048 to 4096 with an exponent of at least 65537, or Ed25519"
         case .requestNameNotAllowed(let name): "the request asks for a name that it may not have: \(name)"
         case .keyBelongsToAnother: "the request's key belongs to another identity: make one of its own"
         case .keyCompromised: "the request's key was revoked as compromised: make another one"

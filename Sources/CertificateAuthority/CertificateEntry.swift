@@ -72,7 +72,7 @@ package struct CertificateEntry: Hashable, Sendable {
 
     package let serial: CertificateSerial
     package let kind: CertificateKind
-    /// What people call it; the newest certificate of a label is found at `live/<label>/`.
+    /// What people call it; the newest certificate of a label, renewals by devices aside, is found at `live/<label>/`.
     package let label: String
     package let names: [SubjectAlternativeName]
     package let notBefore: UnixTime

@@ -50,6 +50,9 @@ struct CertificateIndex {
         positions(of: selector).last.map { entries[$0] }
     }
 
+    /// Whether a server goes or ever went by `label`: its configuration may still name the files that are found by it.
+    func hasServer(_ label: String) -> Bool { entries.contains { $0.kind == .server && $0.label == label } }
+
     mutating func revoke(at position: Int, _ revocation: CertificateEntry.Revocation) {
         entries[position].revocation = revocation
     }

@@ -30,7 +30,7 @@ extension Owned<KeyObject> {
         let bits = unsafe EVP_PKEY_get_bits(reference)
         switch unsafe EVP_PKEY_get_base_id(reference) {
         case EVP_PKEY_RSA:
-            guard (2_048...4_096).contains(bits) else { throw .requestKeyNotAllowed }
+            guard (2_048...4_096).contains(bits), exponentIsGood() else { throw .requestKeyNotAllowed }
         case EVP_PKEY_EC:
             // Explicit parameters could describe a weak curve, or a known one with another generator (CVE-2020-0601).
             guard textParameter("encoding") == "named_curve", ["prime256v1", "secp384r1"].contains(textParameter("group")) else {
@@ -48,6 +48,16 @@ extension Owned<KeyObject> {
             ERR_clear_error()
             throw .requestKeyNotAllowed
         }
+    }
+
+    /// 2¹⁶ < e < 2²⁵⁶ (FIPS 186-5 §A.1.1); an even one is refused with the key's other numbers.
+    private func exponentIsGood() -> Bool {
+        var number: OpaquePointer?
+        guard unsafe EVP_PKEY_get_bn_param(reference, "e", &number) == 1, let exponent = try? unsafe Owned<BigNumberObject>(number, "e") else {
+            ERR_clear_error()
+            return false
+        }
+        return unsafe (17...256).contains(BN_num_bits(exponent.reference))
     }
 
     private func hasUncompressedPoint() -> Bool {

@@ -37,6 +37,11 @@ struct SigningRequest: ~Copyable {
         }
         let publicKey = try unsafe PrivateKey(reference, "X509_REQ_get_pubkey")
         try publicKey.checkForeignPublicKey()
+        // A weak digest proves nothing: somebody else's signature could be made to fit.
+        guard unsafe segue_x509_request_digest_is_good(request.reference) == 1 else {
+            ERR_clear_error()
+            throw .requestDigestNotAllowed
+        }
         guard unsafe X509_REQ_verify(request.reference, publicKey.reference) == 1 else {
             ERR_clear_error()
             throw .requestSignatureInvalid

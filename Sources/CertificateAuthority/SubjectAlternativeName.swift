@@ -94,3 +94,13 @@ package struct SubjectAlternativeName: Hashable, Sendable, CustomStringConvertib
         kind == .ip ? NameSyntax.addressOctets(value) ?? [] : Array(value.utf8)
     }
 }
+
+extension [SubjectAlternativeName] {
+    /// The name that is the identity of a client with these names: the first URI, else the first DNS name, else the first e-mail address.
+    var identifying: SubjectAlternativeName? {
+        for kind in [SubjectAlternativeName.Kind.uri, .dns, .email] {
+            if let name = first(where: { $0.kind == kind }) { return name }
+        }
+        return nil
+    }
+}

@@ -122,7 +122,8 @@ extension CertificateAuthorityFault {
         case .invalidName, .noNames, .tooManyNames, .nameKindNotAllowed, .validityOutOfRange, .passwordLength, .passwordHasNUL,
             .tokenValidityOutOfRange:
             true
-        case .labelInUse, .alreadyExists, .noAuthority, .authorityNotValid, .keyMismatch, .keyFileExposed, .folderExposed, .settingsCorrupt,
+        case .labelInUse, .labelOfServer, .requestDigestNotAllowed, .alreadyExists, .noAuthority, .authorityNotValid, .keyMismatch, .keyFileExposed,
+            .folderExposed, .settingsCorrupt,
             .indexCorrupt, .indexFull, .fileTooLarge, .lockTimeout, .notFound, .alreadyRevoked, .revoked, .keyNotHeld, .requestMalformed,
             .requestSignatureInvalid, .requestKeyNotAllowed, .requestNameNotAllowed, .keyBelongsToAnother, .keyCompromised, .tokenNotAccepted,
             .tokenNotFound, .tokenEnded, .tokensFull, .tokenCorrupt, .notPresentable, .superseded, .renewalTooEarly, .malformedPEM, .system,
@@ -144,6 +145,8 @@ struct CertificateReport: Encodable {
     let key: String?
     let revokedAt: String?
     let reason: String?
+    /// The certificate by which its owner asked for this one.
+    let renews: String?
     /// Where the files of what is called `name` now are; they change with renewals.
     let certificate: String?
     let privateKey: String?
@@ -159,6 +162,7 @@ struct CertificateReport: Encodable {
         key = entry.key?.rawValue
         revokedAt = entry.revocation?.at.description
         reason = entry.revocation?.reason.rawValue
+        renews = entry.origin.predecessor?.description
         certificate = files?.certificate
         privateKey = files?.key
     }

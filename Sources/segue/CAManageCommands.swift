@@ -54,8 +54,9 @@ enum CARevokeCommand {
     private static let spec = CommandSpec(
         name: "revoke", summary: "revoke a certificate",
         text: [
-            "A name revokes every certificate that goes or went by it, a serial number just the one. The revocation list is written anew; a relay that "
-                + "uses it reads it by itself."
+            "A name revokes every certificate that goes or went by it, a serial number the one. What its device renewed from a certificate goes with it, "
+                + "unless the reason is superseded; with keyCompromise goes whatever has the same key. The revocation list is written anew; a relay that uses "
+                + "it reads it by itself."
         ],
         options: CALocation.options + [
             .option("--reason", "REASON", "Why (RFC 5280 section 5.3.1).", choices: RevocationReason.allCases.map(\.rawValue)), CACommand.jsonOption,
@@ -74,7 +75,10 @@ enum CARevokeCommand {
             Console.json(revoked.map { CertificateReport($0, files: nil, now: now) })
             return .ok
         }
-        for entry in revoked { Console.out("Revoked the \(entry.kind.rawValue) certificate '\(entry.label)', serial \(entry.serial)") }
+        for entry in revoked {
+            let origin = entry.origin.predecessor.map { ", renewed from \($0)" } ?? ""
+            Console.out("Revoked the \(entry.kind.rawValue) certificate '\(entry.label)', serial \(entry.serial)\(origin)")
+        }
         Console.out(
             "The list is \(authority.revocationListPath); a relay that uses it in place reads it by itself. Copy it to wherever else it is used.")
         return .ok

@@ -96,14 +96,15 @@ extension APIOperation {
         "GrantList": {"type": "object", "required": ["grants"], "properties": {
           "grants": {"type": "array", "items": {"$ref": "#/components/schemas/Grant"}}, "next": {"type": "string"}}},
         "RevocationReason": {"enum": ["unspecified", "keyCompromise", "affiliationChanged", "superseded", "cessationOfOperation", "privilegeWithdrawn"]},
-        "Revocation": {"description": "One certificate by its serial number, or all of one key.", "oneOf": [
+        "Revocation": {"description": "One certificate by its serial number, or all of one key; with what was renewed from it, unless superseded.", "oneOf": [
           {"type": "object", "required": ["serial"], "not": {"required": ["fingerprint"]}, "properties": {
             "serial": {"type": "string", "pattern": "^[4-7][0-9a-f]{31}$"}, "reason": {"$ref": "#/components/schemas/RevocationReason"}}},
           {"type": "object", "required": ["fingerprint"], "not": {"required": ["serial"]}, "properties": {
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"}, "reason": {"$ref": "#/components/schemas/RevocationReason"}}}]},
         "Revoked": {"type": "object", "required": ["revoked"], "properties": {"revoked": {"type": "array", "items": {"type": "object",
           "required": ["serial", "label", "names"], "properties": {"serial": {"type": "string"}, "label": {"type": "string"},
-          "names": {"type": "array", "items": {"type": "string"}}, "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}}}}},
+          "names": {"type": "array", "items": {"type": "string"}}, "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+          "renews": {"type": "string"}}}}}},
         "EnrolmentTokenRequest": {"type": "object", "required": ["names"], "properties": {
           "names": {"type": "array", "minItems": 1, "maxItems": 32, "description": "The identity: URI:, DNS: or email: and the name.",
             "items": {"type": "string", "pattern": "^(URI:urn:segue:client:[A-Za-z0-9][A-Za-z0-9._-]{0,63}|DNS:[a-z]{1,63}|email:[a-z]{1,64}@[a-z]{1,63})$"}},

@@ -111,7 +111,8 @@ enum EnrolmentEndpoint {
         }
     }
 
-    /// `POST /v1/revocations`, for administrators: one certificate by its serial number, or all of one key by its fingerprint.
+    /// `POST /v1/revocations`, for administrators: one certificate by its serial number, or all of one key by its fingerprint; what was renewed from
+    /// them goes with them, unless the reason is `superseded`.
     static func revoke(_ body: [UInt8]) throws(EnrolmentProblem) -> EnrolmentRequest {
         let parsed = try decode(RevocationBody.self, body)
         let selector: CertificateSelector
@@ -168,6 +169,7 @@ extension EnrolmentEndpoint {
             let label: String
             let names: [String]
             let fingerprint: String?
+            let renews: String?
         }
 
         let revoked: [Entry]
@@ -194,7 +196,7 @@ extension EnrolmentEndpoint {
                         revoked: entries.map { entry in
                             RevokedBody.Entry(
                                 serial: entry.serial.description, label: entry.label, names: entry.names.map(\.description),
-                                fingerprint: entry.keyFingerprint?.description)
+                                fingerprint: entry.keyFingerprint?.description, renews: entry.origin.predecessor?.description)
                         })))
         case .refused(let fault): EnrolmentProblem.fault(fault).answer(now: now)
         case .busy: EnrolmentProblem.busy.answer(now: now)

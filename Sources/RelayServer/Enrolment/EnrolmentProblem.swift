@@ -50,7 +50,7 @@ enum EnrolmentProblem: Error, Sendable {
         return switch fault {
         case .tokenNotAccepted: (.forbidden, "token_refused", detail)
         case .requestMalformed: (.unprocessableContent, "request_malformed", detail)
-        case .requestSignatureInvalid: (.unprocessableContent, "request_signature", detail)
+        case .requestSignatureInvalid, .requestDigestNotAllowed: (.unprocessableContent, "request_signature", detail)
         case .requestKeyNotAllowed: (.unprocessableContent, "request_key", detail)
         case .keyBelongsToAnother: (.conflict, "key_of_another", detail)
         case .keyCompromised: (.conflict, "key_compromised", detail)
@@ -62,7 +62,7 @@ enum EnrolmentProblem: Error, Sendable {
         case .alreadyRevoked: (.conflict, "already_revoked", detail)
         case .tokenEnded: (.conflict, "token_ended", detail)
         case .tokensFull: (.tooManyRequests, "tokens_full", detail)
-        case .labelInUse: (.conflict, "name_in_use", detail)
+        case .labelInUse, .labelOfServer: (.conflict, "name_in_use", detail)
         case .invalidName, .noNames, .tooManyNames, .nameKindNotAllowed, .requestNameNotAllowed: (.unprocessableContent, "name", detail)
         case .validityOutOfRange, .tokenValidityOutOfRange: (.unprocessableContent, "validity", detail)
         case .lockTimeout: (.serviceUnavailable, "busy", "The authority has too much to do.")
