@@ -9,12 +9,20 @@ package enum PolicyFile {
     static let patternsMax = 100_000
     static let grantSecondsMax = 10 * 366 * 86_400
 
+    /// Blocks on the disk, but never on a file that is none.
+    ///
     /// - Throws: all faults; their paths begin with `policy`, the key that names the file.
     package static func read(_ path: String) throws(ServerConfiguration.Invalid) -> AccessPolicy {
-        guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-            throw ServerConfiguration.Invalid(faults: [ConfigurationFault(path: "policy", message: "cannot read \(path)")])
+        let text: [UInt8]?
+        do {
+            text = try StateFolder.read(path, bytesMax: bytesMax)
+        } catch {
+            throw ServerConfiguration.Invalid(faults: [ConfigurationFault(path: "policy", message: "cannot read \(error)")])
         }
-        return try parse(Array(data))
+        guard let text else {
+            throw ServerConfiguration.Invalid(faults: [ConfigurationFault(path: "policy", message: "cannot read \(path): there is no such file")])
+        }
+        return try parse(text)
     }
 
     package static func parse(_ text: [UInt8]) throws(ServerConfiguration.Invalid) -> AccessPolicy {
