@@ -61,6 +61,7 @@ final class EventLoop {
     var dirtyRooms: [LocalRoom] = []
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
+    var requestTurns = RequestTurns()
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
@@ -123,7 +124,7 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let hasWork = !readLater.isEmpty || !reviews.isEmpty || !recheck.isDone
+            let hasWork = !readLater.isEmpty || !requestTurns.isEmpty || !reviews.isEmpty || !recheck.isDone
             let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
@@ -144,6 +145,7 @@ final class EventLoop {
 
     private func turn(events count: Int) {
         handshakeBudget = EventLoop.handshakeStepsPerTurn
+        resumeRequests()
         resumeReads()
         for place in 0..<count {
             let event = selector.event(at: place)
