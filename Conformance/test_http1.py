@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from support import metrics
 from support.raw_http1 import RawHTTP1
+from support.raw_http2 import DATA, RawHTTP2, window_update
 from support.relay import Relay
 
 KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -23,6 +25,50 @@ def test_pipelined_requests_are_answered_in_order(relay: Relay) -> None:
         for status, to_head in ((200, False), (404, False), (200, True), (200, False)):
             response = client.response(to_head=to_head)
             assert response is not None and response.status == status
+
+
+def turns(before: str, after: str) -> float:
+    """The most turns that one of the relay's loops has made between two readings of the metrics."""
+    name = "segue_loop_iterations_total"
+    then = {labels["loop"]: value for sample, labels, value in metrics.parse(before) if sample == name}
+    return max(value - then[labels["loop"]] for sample, labels, value in metrics.parse(after) if sample == name)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/keys", "/nowhere"])
+def test_pipelined_requests_are_served_over_many_turns(relay: Relay, path: str) -> None:
+    """Media waits while a loop answers: a client that writes hundreds of requests at once has a few in each turn, in order, and all of them."""
+    with RawHTTP1(relay.port, relay.context()) as client:
+        client.send(get("/metrics") + get(path) * 400 + get("/metrics"))
+        answers = [client.response() for _ in range(402)]
+        assert all(answer is not None for answer in answers)
+        assert [answer.status for answer in answers[1:-1]] == [answers[1].status] * 400
+        assert turns(answers[0].body.decode(), answers[-1].body.decode()) >= 400 / 8 - 1
+        # What comes behind the last of them is still read.
+        client.send(get())
+        assert client.response().status == 200
+
+
+def test_streams_are_served_over_many_turns(relay: Relay) -> None:
+    """As above over HTTP/2, where the limit on streams bounds how many come at once."""
+    with RawHTTP2(relay.port, relay.context(alpn=("h2",))) as client:
+        client.handshake()
+        requests = [window_update(0, 1 << 20)]
+        for stream in range(1, 181, 2):
+            client.path = "/metrics" if stream in (1, 179) else "/healthz"
+            requests.append(client.get(stream))
+        client.send(*requests)
+        bodies = {stream: b"" for stream in range(1, 181, 2)}
+        ended: set[int] = set()
+        while len(ended) < len(bodies):
+            received = client.receive(10)
+            assert getattr(received, "stream_id", None) is not None, client.seen
+            if received.type == DATA:
+                bodies[received.stream_id] += received.data
+            if "END_STREAM" in received.flags:
+                ended.add(received.stream_id)
+        assert all(body == b"ok\n" for stream, body in bodies.items() if stream not in (1, 179))
+        assert turns(bodies[1].decode(), bodies[179].decode()) >= 90 / 8 - 1
+        client.expect_ping_answered()
 
 
 def test_head_cut_anywhere_is_understood(relay: Relay) -> None:

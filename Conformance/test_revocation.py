@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import ssl
@@ -198,6 +199,25 @@ def test_bad_list_keeps_the_old_and_says_so(authority: Authority, launch: Callab
         assert measure(relay, "segue_reload_failed", "tls") == 0
         authority.revoke(client)
         assert session.close_reason(SECONDS_MAX) == (1008, "certificate_revoked")
+
+
+@pytest.mark.parametrize("what", ["list", "chain", "key"])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(authority: Authority, launch: Callable[..., Relay], what: str) -> None:
+    """Who reads the files also takes over policies and ends the relay: a FIFO without a writer must not hold that up."""
+    relay = launch()
+    folder = authority.directory
+    file = {"list": authority.revocations, "chain": folder / "server.pem", "key": folder / "server-key.pem"}[what]
+    good = file.read_bytes()
+    file.unlink()
+    os.mkfifo(file)
+    wait_until("/readyz tells", lambda: "stale: tls" in relay.get("/readyz")[2])
+    assert "is not a regular file" in relay.log()
+    os.rename(file, folder / "fifo")
+    file.write_bytes(good)
+    wait_until("/readyz tells no more", lambda: "stale" not in relay.get("/readyz")[2])
+    os.rename(folder / "fifo", file)
+    wait_until("/readyz tells again", lambda: "stale: tls" in relay.get("/readyz")[2])
+    relay.stop()
 
 
 def test_certificate_and_key_are_two_files(authority: Authority, launch: Callable[..., Relay], tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ enum Files {
 
     static func read(_ path: String, bytesMax: Int) throws(CertificateAuthorityFault) -> SecretBytes {
         try checkPath(path)
-        let file = try FileDescriptor(opening: path, flags: O_RDONLY, mode: 0)
+        // A FIFO without a writer would be waited for.
+        let file = try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK, mode: 0)
         var status = stat()
         guard unsafe fstat(file.number, &status) == 0 else { throw fault("fstat", path) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .system(operation: "read", path: path, code: EINVAL) }

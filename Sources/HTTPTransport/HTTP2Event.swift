@@ -27,7 +27,7 @@ package enum HTTP2Event: Sendable {
     case pingAcknowledged(UInt64)
 }
 
-/// Events in order of happening. Bounded by the input: each event costs the peer at least one frame, and the caller drains after each call.
+/// Events in order of happening. Bounded by the input: each event costs the peer at least one frame, and the caller drains before it passes in more.
 struct HTTP2EventQueue {
     private var items: [HTTP2Event] = []
     private var head = 0
@@ -37,6 +37,8 @@ struct HTTP2EventQueue {
     mutating func append(_ event: HTTP2Event) {
         items.append(event)
     }
+
+    var first: HTTP2Event? { isEmpty ? nil : items[head] }
 
     mutating func popFirst() -> HTTP2Event? {
         guard head < items.count else { return nil }

@@ -49,6 +49,14 @@ extension HTTP2Session {
         return nil
     }
 
+    /// Whether ``nextEvent()`` comes to a request next, so that a caller can leave it for later; it must not call ``receive(_:now:)`` before it has heard it.
+    package var nextIsRequest: Bool {
+        switch unsafe core.pointee.events.first {
+        case .request, .headerListTooLarge: true
+        default: false
+        }
+    }
+
     /// Drops a closed stream's record; what nobody read goes back to the connection's window.
     private func retire(_ id: HTTP2StreamID) {
         guard let stream = unsafe find(id) else { return }

@@ -3,7 +3,8 @@ package import RelayBase
 
 /// One HTTP/2 connection (RFC 9113) as a machine: bytes in, events and bytes out. It has no socket, no clock, and calls nobody.
 ///
-/// After ``receive(_:now:)`` and after ``produce(into:upTo:now:)`` the caller pulls ``nextEvent()`` until it answers `nil`. Bytes of a stream wait in
+/// After ``receive(_:now:)`` and after ``produce(into:upTo:now:)`` the caller pulls ``nextEvent()`` until it answers `nil`, at once or, without receiving
+/// meanwhile, later. Bytes of a stream wait in
 /// that stream's queue; the peer gets window for them only as they are consumed.
 ///
 /// A server advertises its stream limit in a SETTINGS frame of its own, whose acknowledgement is kept from the library: a limit that is acknowledged

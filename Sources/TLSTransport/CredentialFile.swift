@@ -10,9 +10,13 @@ struct CredentialFile {
     private static let bytesMax = 64 << 20
 
     init(path: String) throws(TLSSetupError) {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        // A FIFO without a writer would be waited for, and with it everything else that the thread does.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .unreadableFile(path: path, errno: errno) }
         defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadableFile(path: path, errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path: path) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {

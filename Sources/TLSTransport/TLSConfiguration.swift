@@ -69,6 +69,8 @@ package struct TLSConfiguration: Sendable, Equatable {
 /// Why a ``TLSContext`` could not be made. Every case says which file or value, and what the TLS library said of it.
 package enum TLSSetupError: Error, Equatable, Sendable {
     case unreadableFile(path: String, errno: Int32)
+    /// A folder, a named pipe, a device.
+    case notAFile(path: String)
     /// The file holds no `kind` ("certificate", "private key", "revocation list").
     case nothingFound(kind: String, path: String)
     case malformed(kind: String, path: String, detail: String)
@@ -95,6 +97,7 @@ extension TLSSetupError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .unreadableFile(let path, let errno): "cannot read \(path): \(systemErrorText(errno))"
+        case .notAFile(let path): "\(path) is not a regular file"
         case .nothingFound(let kind, let path): "\(path) holds no \(kind)"
         case .malformed(let kind, let path, let detail): "\(path): bad \(kind): \(detail)"
         case .keyMismatch(let certificate, let key): "the private key in \(key) is not that of the certificate in \(certificate)"

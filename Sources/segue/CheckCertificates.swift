@@ -107,8 +107,8 @@ enum CheckCertificates {
     /// The file that has to be mended, which may be another than the one looked at: a certificate's key, a revocation list's authority.
     private static func fileAtFault(_ error: TLSSetupError) -> String? {
         switch error {
-        case .unreadableFile(let path, _), .nothingFound(_, let path), .malformed(_, let path, _), .duplicateKeyKind(_, let path),
-            .unusableOCSPResponse(let path, _), .deltaWithoutBase(let path):
+        case .unreadableFile(let path, _), .notAFile(let path), .nothingFound(_, let path), .malformed(_, let path, _),
+            .duplicateKeyKind(_, let path), .unusableOCSPResponse(let path, _), .deltaWithoutBase(let path):
             path
         case .keyMismatch(_, let key): key
         case .noKeyPair, .noAuthorities, .invalidApplicationProtocol, .invalidVersionRange, .library: nil

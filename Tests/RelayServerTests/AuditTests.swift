@@ -1,4 +1,5 @@
 import Foundation
+import RelayBase
 import Testing
 
 @testable import RelayServer
@@ -25,7 +26,7 @@ struct AuditTests {
         let log = try Log(format: .json)
         defer { log.stop() }
         let audit = Audit(log: log, file: try AuditFile(path: path, log: log))
-        for number in 0..<500 { audit.record("act", by: "urn:a", from: "192.0.2.1:1", .done, [("number", "\(number)")]) }
+        for number in 0..<500 { audit.record("act", by: "urn:a", isAdministrator: true, from: "192.0.2.1:1", .done, [("number", "\(number)")]) }
         audit.stop()
         #expect(try records(path).map { $0["number"] } == (0..<500).map { "\($0)" })
         #expect(audit.lost == 0)
@@ -59,5 +60,47 @@ struct AuditTests {
         #expect(records.contains { $0["act"] == "mute" })
         let told = records.filter { $0["act"] == "audit.lost" }.compactMap { $0["count"].flatMap(UInt64.init) }.reduce(0, +)
         #expect(told == audit.lost)
+    }
+
+    @Test("acts of one participant beyond the rate are counted and told, and crowd out neither an administrator's nor another participant's")
+    func flooder() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "audit.jsonl").path()
+        let log = try Log(format: .json)
+        defer { log.stop() }
+        let audit = Audit(log: log, file: try AuditFile(path: path, log: log))
+        for _ in 0..<3_000 { audit.record("pair.request", by: "urn:mallory", from: "192.0.2.1:1", .done) }
+        for number in 0..<20 {
+            audit.record("mute", by: "urn:host:\(number)", from: "192.0.2.2:1", .done)
+            audit.record("DELETE /v1/rooms/{room}", by: "urn:operator", isAdministrator: true, from: "192.0.2.3:1", .done)
+            audit.record("join", by: "urn:mallory", from: "192.0.2.1:1", .refused("not_allowed"))
+        }
+        audit.stop()
+        let records = try records(path)
+        let kept = records.count { $0["act"] == "pair.request" }
+        #expect(kept >= ActBudget.perActorPerSecondMax && UInt64(kept) + audit.lost == 3_000)
+        // However slow the machine is, it is not a thousand times slower than the bound.
+        #expect(audit.lost > 0)
+        for act in ["DELETE /v1/rooms/{room}", "join"] { #expect(records.count { $0["act"] == act } == 20) }
+        // By chance one of the hosts may share the flooder's place.
+        #expect(records.count { $0["act"] == "mute" } >= 18)
+        let told = records.filter { $0["act"] == "audit.lost" }.compactMap { $0["count"].flatMap(UInt64.init) }.reduce(0, +)
+        #expect(told == audit.lost)
+    }
+
+    @Test("one actor has a rate, all together have one, and both fill again")
+    func budgets() {
+        var budget = ActBudget(now: .zero)
+        func kept(_ actor: String, _ tries: Int, at milliseconds: UInt64) -> Int {
+            (0..<tries).count { _ in budget.take(actor, now: MonotonicInstant.zero.advanced(byMilliseconds: milliseconds)) }
+        }
+        #expect(kept("urn:a", 500, at: 0) == ActBudget.perActorPerSecondMax)
+        #expect(kept("urn:a", 500, at: 500) == ActBudget.perActorPerSecondMax / 2)
+        // Some of the others may share a place.
+        let others = (0..<200).map { kept("urn:\($0)", 10, at: 500) }.reduce(0, +)
+        #expect(others == ActBudget.perSecondMax - ActBudget.perActorPerSecondMax / 2)
+        #expect(kept("urn:b", 1, at: 500) == 0)
+        #expect(kept("urn:b", 1, at: 1_500) == 1)
     }
 }

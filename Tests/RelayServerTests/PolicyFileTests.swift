@@ -110,4 +110,23 @@ struct PolicyFileTests {
         #expect(!policy.pairs(principal("urn:a"), principal("urn:b")))
         #expect(policy.mayRequestPair(principal("urn:a"), of: principal("urn:b")) && policy.mayUsePairCodes(principal("urn:a")))
     }
+
+    @Test("what is no regular file is refused at once, and never waited for", .timeLimit(.minutes(1)))
+    func noFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "segue-policy-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let fifo = folder + "/fifo"
+        #expect(unsafe mkfifo(fifo, 0o600) == 0)
+        for path in [fifo, folder, "/dev/zero", folder + "/none"] {
+            do throws(ServerConfiguration.Invalid) {
+                _ = try PolicyFile.read(path)
+                Issue.record("\(path) was read")
+            } catch {
+                #expect(error.faults.map(\.path) == ["policy"])
+                #expect(error.faults.first?.message.contains(path) == true)
+            }
+        }
+        #expect(throws: StateFault.self) { try StateFolder.read(fifo, bytesMax: 10) }
+    }
 }

@@ -33,6 +33,22 @@ import Testing
         #expect("\(TLSSetupError.unreadableFile(path: "x", errno: ENOENT))" == "cannot read x: No such file or directory")
     }
 
+    @Test(
+        "what is no regular file is refused at once, and never waited for", .timeLimit(.minutes(1)),
+        arguments: ["fifo", "folder", "device"])
+    func notAFile(kind: String) throws {
+        let pki = Contexts.pki
+        let path = kind == "device" ? "/dev/zero" : pki.path("not-a-file-\(kind)")
+        if kind == "fifo" { #expect(unsafe mkfifo(path, 0o600) == 0) }
+        if kind == "folder" { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+        let pair = pki.pair("server")
+        #expect(failure { $0.authorityFiles = [path] } == .notAFile(path: path))
+        #expect(failure { $0.revocationListFiles = [path] } == .notAFile(path: path))
+        #expect(failure { $0.keyPairs = [.init(certificateFile: path, keyFile: pair.keyFile)] } == .notAFile(path: path))
+        #expect(failure { $0.keyPairs = [.init(certificateFile: pair.certificateFile, keyFile: path)] } == .notAFile(path: path))
+        #expect(failure { $0.keyPairs[0].ocspResponseFile = path } == .notAFile(path: path))
+    }
+
     @Test("a file of the wrong kind is refused")
     func wrongKind() {
         let pki = Contexts.pki

@@ -102,7 +102,7 @@ extension EventLoop {
         guard exchange.route.access == .admin else { return }
         let outcome: Audit.Outcome = answer.status.code < 400 ? .done : .refused(answer.status.auditCode)
         shared.audit.record(
-            exchange.route.name, by: exchange.principal?.name ?? "", from: exchange.address, outcome,
+            exchange.route.name, by: exchange.principal?.name ?? "", isAdministrator: true, from: exchange.address, outcome,
             EventLoop.details(exchange.route, exchange.parameters))
     }
 

@@ -27,7 +27,10 @@ extension EventLoop {
         let answer: EnrolmentWorker.Answer = { [shared] outcome in
             // Acts of administrators are told of where they are answered; here whom they were about.
             let (result, details) = EnrolmentEndpoint.record(of: outcome)
-            shared.audit.record(EventLoop.act(request), by: request.principal?.name ?? "", from: request.address, result, details)
+            // Each enrolment has an administrator's token behind it; a device can renew as often as it likes.
+            shared.audit.record(
+                EventLoop.act(request), by: request.principal?.name ?? "", isAdministrator: request.operation != .renew, from: request.address,
+                result, details)
             shared.answer(request.ticket, EnrolmentEndpoint.answer(to: outcome, now: .current()))
         }
         if isOfDevice {

@@ -58,6 +58,8 @@ final class Connection {
     var isDirty = false
     /// Bytes were left in the receive buffers so that other connections get their turn.
     var readsLater = false
+    /// Requests wait for a later turn; nothing more is read meanwhile.
+    var requestShare = RequestTurns.Share()
     var closeReason: String?
     /// Tokens in requests for WebSockets.
     var tokenBudget: RequestBudget

@@ -171,7 +171,7 @@ extension EventLoop {
             guard handshake(connection) else { return }
         }
         for _ in 0..<EventLoop.receivesPerTurn {
-            guard connections.contains(connection.handle) else { return }
+            guard connections.contains(connection.handle), !connection.requestShare.isWaiting else { return }
             do {
                 switch try unsafe connection.secure.receive() {
                 case .bytes(let bytes): unsafe received(connection, bytes)
@@ -185,7 +185,9 @@ extension EventLoop {
                 return
             }
         }
-        guard connections.contains(connection.handle), connection.secure.hasBufferedInput, !connection.readsLater else { return }
+        guard connections.contains(connection.handle), connection.secure.hasBufferedInput, !connection.readsLater,
+            !connection.requestShare.isWaiting
+        else { return }
         connection.readsLater = true
         readLater.append(connection)
     }

@@ -139,8 +139,8 @@ extension EventLoop {
     private func flushHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
         try produceHTTP2(connection, session)
         if !connection.isBlocked { connection.lastProgress = now }
-        // Producing may have closed streams.
-        while let event = session.nextEvent() {
+        // Producing may have closed streams; behind requests that wait, those wait as well.
+        while !connection.requestShare.isWaiting, let event = session.nextEvent() {
             if case .streamClosed(let id, let code) = event { streamClosed(connection, session, id, code) }
         }
         if connection.endsWithChannels, connection.channels.isEmpty, !connection.closesAfterOutbound {

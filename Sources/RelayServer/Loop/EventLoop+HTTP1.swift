@@ -1,5 +1,6 @@
 import HTTPProtocol
 import HTTPTransport
+import Reactor
 import RelayBase
 import RelayRooms
 import TLSTransport
@@ -21,7 +22,7 @@ extension EventLoop {
         serveHTTP1(connection)
     }
 
-    /// Takes whole requests out of what has come, one after the other.
+    /// Takes whole requests out of what has come, one after the other, as many as the turn allows.
     private func serveHTTP1(_ connection: Connection) {
         while connections.contains(connection.handle), !connection.closesAfterOutbound, !connection.inbound.isEmpty {
             guard case .http1 = connection.phase else { return }
@@ -41,6 +42,9 @@ extension EventLoop {
                     guard skipBody(connection) else { return }
                     continue
                 }
+                guard requestTurns.begin(&connection.requestShare, of: connection.handle) else { return }
+                let begun = MonotonicClock.now()
+                defer { requestTurns.ended(MonotonicClock.now().nanoseconds(since: begun)) }
                 switch try connection.headParser.parse(connection.inbound.span) {
                 case .needMoreBytes:
                     beginHead(connection)
@@ -198,6 +202,9 @@ extension EventLoop {
     func timedOutHTTP1(_ connection: Connection) {
         if connection.closesAfterOutbound || connection.isBlocked {
             close(connection, reason: connection.closeReason ?? "close_timeout")
+        } else if connection.requestShare.isWaiting {
+            // The client has done its part.
+            setDeadline(connection, now.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax))
         } else if connection.inbound.isEmpty, connection.bodyReader == nil {
             connection.closeReason = "idle"
             closeAfterFlush(connection, reason: "idle")

@@ -1,5 +1,6 @@
 import HTTPProtocol
 import HTTPTransport
+import Reactor
 import RelayBase
 import Signalling
 import TLSTransport
@@ -24,9 +25,16 @@ extension EventLoop {
         drainHTTP2(connection, session)
     }
 
-    /// Handles what the session has to tell, and sees to its deadline and output.
+    /// Handles what the session has to tell, as many requests as the turn allows, and sees to its deadline and output.
     func drainHTTP2(_ connection: Connection, _ session: HTTP2Session) {
-        while connections.contains(connection.handle), let event = session.nextEvent() { handle(event, connection, session) }
+        while connections.contains(connection.handle) {
+            let isRequest = session.nextIsRequest
+            guard !isRequest || requestTurns.begin(&connection.requestShare, of: connection.handle) else { break }
+            guard let event = session.nextEvent() else { break }
+            let begun = isRequest ? MonotonicClock.now() : .zero
+            handle(event, connection, session)
+            if isRequest { requestTurns.ended(MonotonicClock.now().nanoseconds(since: begun)) }
+        }
         guard connections.contains(connection.handle) else { return }
         if connection.endsWithChannels, connection.channels.isEmpty, !connection.closesAfterOutbound {
             session.goAway(.noError)
@@ -39,7 +47,9 @@ extension EventLoop {
 
     func renewDeadline(_ connection: Connection, _ session: HTTP2Session) {
         guard !connection.closesAfterOutbound else { return }
-        setDeadline(connection, min(session.nextDeadline, idleDeadline(connection)))
+        // Who is not read while its requests wait cannot meet a deadline.
+        let deadline = connection.requestShare.isWaiting ? .distantFuture : session.nextDeadline
+        setDeadline(connection, min(deadline, idleDeadline(connection)))
     }
 
     /// A stream is no more, whoever ended it; the time without a WebSocket runs from the last one's end.
@@ -54,7 +64,7 @@ extension EventLoop {
 
     /// A connection that carries no WebSocket ends some time after its last request, whatever the client left half open.
     private func idleDeadline(_ connection: Connection) -> MonotonicInstant {
-        guard connection.channels.isEmpty, connection.exchanges.isEmpty else { return .distantFuture }
+        guard connection.channels.isEmpty, connection.exchanges.isEmpty, !connection.requestShare.isWaiting else { return .distantFuture }
         return connection.lastRequest.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax)
     }
 

@@ -61,6 +61,7 @@ final class EventLoop {
     var dirtyRooms: [LocalRoom] = []
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
+    var requestTurns = RequestTurns()
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
@@ -133,7 +134,8 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let hasWork = mailWaits || !inbox.isEmpty || !readLater.isEmpty || !reviews.isEmpty || !recheck.isDone
+            let hasWork =
+                mailWaits || !inbox.isEmpty || !readLater.isEmpty || !requestTurns.isEmpty || !reviews.isEmpty || !recheck.isDone
             let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
@@ -154,6 +156,7 @@ final class EventLoop {
 
     private func turn(events count: Int) {
         handshakeBudget = EventLoop.handshakeStepsPerTurn
+        resumeRequests()
         resumeReads()
         handleEvents(count)
         // Frames go before the messages that were posted after them: a stream's last frames before the news of its end.

@@ -108,6 +108,7 @@ struct ModerationRequest: Sendable {
     /// For the audit log: the act's name in the protocol, who asks, and from where.
     let type: String
     let actor: String
+    let isAdministrator: Bool
     let origin: String
 }
 

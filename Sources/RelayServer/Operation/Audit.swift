@@ -13,8 +13,9 @@ struct AuditRecord: Sendable {
 
 /// Tells who did what with an administrator's or a host's power, and what was refused to whom. Never says a secret.
 ///
-/// Records go to a file of their own, or to the log. What was done is kept as long as there is room at all; refusals, which anybody can cause as many of as
-/// they like, are kept up to a rate. What is not kept is counted, and the count is told.
+/// Records go to a file of their own, or to the log. What administrators did is kept as long as there is room at all. What others did and what was refused,
+/// which anybody can cause as much of as they like, is kept up to rates: one for refusals, one for acts, and of the acts one for each actor, so that nobody
+/// crowds out another's. What is not kept is counted, and the count is told.
 final class Audit: Sendable {
     enum Outcome: Sendable {
         case done
@@ -22,11 +23,12 @@ final class Audit: Sendable {
         case refused(String)
     }
 
-    private static let refusalsPerSecondMax = 1_000
+    static let refusalsPerSecondMax = 1_000
 
     private let log: Log
     private let file: AuditFile?
     private let refusals = Locked(RequestBudget(perSecond: Audit.refusalsPerSecondMax, now: .zero))
+    private let acts = Locked(ActBudget(now: .zero))
     private let lostRecords = Atomic<UInt64>(0)
     private let told = Locked(UInt64(0))
 
@@ -44,10 +46,18 @@ final class Audit: Sendable {
     /// - Parameters:
     ///   - act: what was tried, in words of the protocol: `join`, `pair.enter`, `DELETE /v1/rooms/{room}`.
     ///   - actor: the identity's name; empty when there is none.
-    func record(_ act: String, by actor: String, from address: String, _ outcome: Outcome, _ details: [(String, String)] = []) {
+    ///   - isAdministrator: what it did is kept, whatever others do.
+    func record(
+        _ act: String, by actor: String, isAdministrator: Bool = false, from address: String, _ outcome: Outcome, _ details: [(String, String)] = []
+    ) {
         var fields = [("act", act), ("actor", actor), ("address", address)]
         switch outcome {
-        case .done: fields.append(("outcome", "done"))
+        case .done:
+            guard isAdministrator || takesAct(actor) else {
+                lostRecords.add(1, ordering: .relaxed)
+                return
+            }
+            fields.append(("outcome", "done"))
         case .refused(let code):
             guard takesRefusal() else {
                 lostRecords.add(1, ordering: .relaxed)
@@ -78,6 +88,11 @@ final class Audit: Sendable {
     private func takesRefusal() -> Bool {
         let now = MonotonicClock.now()
         return refusals.withLock { $0.take(byteCount: 0, now: now) }
+    }
+
+    private func takesAct(_ actor: String) -> Bool {
+        let now = MonotonicClock.now()
+        return acts.withLock { $0.take(actor, now: now) }
     }
 
     /// Opens the file anew, which a rotation has moved away.

@@ -105,7 +105,9 @@ extension EventLoop {
 
     /// - Parameter details: for the audit log; `nil` for what only looks.
     private func succeed(_ ask: PairAsk, _ answer: RelayMessage.Answer, _ details: [(String, String)]?) {
-        if let details { shared.audit.record(ask.request.type, by: ask.actor, from: ask.origin, .done, details) }
+        if let details {
+            shared.audit.record(ask.request.type, by: ask.actor, isAdministrator: ask.isAdministrator, from: ask.origin, .done, details)
+        }
         post(.toSession(token: ask.address.token, .answer(requestID: ask.requestID, .success(answer))), to: ask.address.loop)
     }
 

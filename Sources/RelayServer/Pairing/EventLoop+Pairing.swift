@@ -42,7 +42,8 @@ extension EventLoop {
                 .ask(
                     PairAsk(
                         address: address(of: channel), requestID: id, request: request, actor: principal.name,
-                        origin: "\(channel.clientAddress)", source: PairSource(high: source.high, low: source.low)))),
+                        isAdministrator: policy.isAdmin(principal), origin: "\(channel.clientAddress)",
+                        source: PairSource(high: source.high, low: source.low)))),
             to: PairDesk.loop)
     }
 

@@ -24,6 +24,7 @@ struct PairAsk: Sendable {
     let request: ClientRequest
     /// For the audit log: who asks, and from where.
     let actor: String
+    let isAdministrator: Bool
     let origin: String
     /// For counting wrong codes.
     let source: PairSource

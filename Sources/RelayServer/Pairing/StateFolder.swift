@@ -36,9 +36,12 @@ enum StateFolder {
         return StateLock.isHeld(folder: path) ? .inUse : .ready
     }
 
+    /// Any operator's file, read whole.
+    ///
     /// - Returns: `nil` when there is no such file.
     static func read(_ path: String, bytesMax: Int) throws(StateFault) -> [UInt8]? {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        // A FIFO without a writer would be waited for.
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         if file < 0, errno == ENOENT { return nil }
         guard file >= 0 else { throw fault(path, "open") }
         defer { close(file) }

@@ -23,7 +23,8 @@ extension EventLoop {
         }
         let message = ModerationRequest(
             room: membership.room.number, host: membership.participant, address: address(of: channel), requestID: id, act: act, type: request.type,
-            actor: channel.principal?.name ?? "", origin: "\(channel.connection.address)")
+            actor: channel.principal?.name ?? "", isAdministrator: channel.principal.map(policy.isAdmin) ?? false,
+            origin: "\(channel.connection.address)")
         post(.moderate(message), to: membership.home)
     }
 
@@ -34,7 +35,8 @@ extension EventLoop {
         if let participant = request.act.participant { details.append(("participant", "\(participant.value)")) }
         do throws(RoomFault) {
             try perform(request)
-            shared.audit.record(request.type, by: request.actor, from: request.origin, .done, details)
+            shared.audit.record(
+                request.type, by: request.actor, isAdministrator: request.isAdministrator, from: request.origin, .done, details)
         } catch {
             let refusal = Refusal(error)
             shared.audit.record(request.type, by: request.actor, from: request.origin, .refused(refusal.code), details)

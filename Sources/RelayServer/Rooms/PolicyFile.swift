@@ -9,13 +9,21 @@ package enum PolicyFile {
     static let patternsMax = 100_000
     static let grantSecondsMax = 10 * 366 * 86_400
 
+    /// Blocks on the disk, but never on a file that is none.
+    ///
     /// - Throws: all faults, of which each says that it is the file's; their paths begin with `policy`, the key that names it.
     package static func read(_ path: String) throws(ServerConfiguration.Invalid) -> AccessPolicy {
-        guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+        let text: [UInt8]?
+        do {
+            text = try StateFolder.read(path, bytesMax: bytesMax)
+        } catch {
+            throw ServerConfiguration.Invalid(faults: [ConfigurationFault(path: "policy", message: "cannot be read: \(error.reason)", file: path)])
+        }
+        guard let text else {
             throw ServerConfiguration.Invalid(faults: [ConfigurationFault(path: "policy", message: "cannot be read", file: path)])
         }
         do {
-            return try parse(Array(data))
+            return try parse(text)
         } catch {
             throw ServerConfiguration.Invalid(faults: error.faults.map { ConfigurationFault(path: $0.path, message: $0.message, file: path) })
         }
