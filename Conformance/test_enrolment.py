@@ -633,7 +633,47 @@ def test_the_command_line_never_repeats_a_token(setting: Setting) -> None:
     ]
     for result in results[:2] + results[3:]:
         assert token[20:-1] not in result.stdout + result.stderr
-    assert not (setting.folder / "quiet/key.pem").exists() and not (setting.folder / "quiet/key.pem.new").exists()
+    assert not (setting.folder / "quiet").exists(), "what a refused enrolment has made goes again"
+
+
+def test_without_a_certificate_the_alert_is_named(setting: Setting, start_relay: Callable[..., Relay], tmp_path: Path) -> None:
+    strict = start_relay("enrolment-strict")
+    out = tmp_path / "strict"
+    refused = segue(
+        *("enroll", "--connect", f"127.0.0.1:{strict.port}", "--ca", strict.authority, "--out", out, "--token-file", "-"),
+        feed=setting.token("strict"),
+        expect=4,
+    )
+    assert "certificate required" in refused.stderr and "optional" in refused.stderr and not out.exists()
+
+
+def test_a_token_into_a_file_of_its_own(setting: Setting, tmp_path: Path) -> None:
+    path = tmp_path / "filed.token"
+    common = ("ca", "token", "--ca", setting.authority, "--client", "filed", "--out", path)
+    made = segue(*common)
+    token = path.read_text().strip()
+    assert made.stdout == "" and token not in made.stderr and mode(path) == 0o600
+    assert "is there already" in segue(*common, expect=1).stderr and path.read_text().strip() == token
+    segue("ca", "token", "--ca", setting.authority, "--client", "not a name", "--out", tmp_path / "bad", expect=2)
+    assert not (tmp_path / "bad").exists()
+    port = f"127.0.0.1:{setting.relay.port}"
+    segue("enroll", "--connect", port, "--ca", setting.authority / "ca.pem", "--token-file", path, "--out", tmp_path / "filed")
+
+
+def test_certificates_of_every_kind_of_name(setting: Setting, tmp_path: Path) -> None:
+    names = ("--email", "ann@example.org", "--dns", "ann.example.org", "--uri", "urn:example:ann")
+    segue("ca", "issue", "client", "named", *names, "--ca", setting.authority)
+    csr_path = setting.folder / "named-elsewhere.csr"
+    request(setting.folder, "named-elsewhere")
+    segue("ca", "sign", csr_path, *names, "--label", "named-elsewhere", "--ca", setting.authority)
+    for label in ("named", "named-elsewhere"):
+        text = openssl("x509", "-in", setting.authority / f"live/{label}/certificate.pem", "-noout", "-ext", "subjectAltName")
+        assert "URI:urn:example:ann, DNS:ann.example.org, email:ann@example.org" in text and "segue:client" not in text
+    request(setting.folder, "named-mail")
+    segue("ca", "sign", setting.folder / "named-mail.csr", "--email", "mail@example.org", "--ca", setting.authority)
+    assert setting.verify(setting.authority / "live/mail-example.org/certificate.pem").endswith("OK\n")
+    for words in ((), ("--server", "localhost", "--email", "ann@example.org")):
+        segue("ca", "sign", csr_path, *words, "--ca", setting.authority, expect=2)
 
 
 def test_a_request_signed_without_the_relay(setting: Setting) -> None:

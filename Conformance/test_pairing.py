@@ -485,6 +485,29 @@ def test_a_grant_and_a_revocation_survive_the_relay(setting: Setting) -> None:
         assert alice.event("room.removed")["reason"] == "grant_revoked"
 
 
+def test_a_revocation_that_is_not_on_the_disk_is_not_confirmed(setting: Setting) -> None:
+    with sessions(setting, "alice", "bob") as (alice, bob):
+        pair = pair_by_code(alice, bob)
+        wait_until(lambda: pair["pair"] in (setting.folder / "state/grants.json").read_text())
+        # The ledger is written to a new file first: a folder of that name fails as a full disk does.
+        obstacle = setting.folder / "state/grants.json.new"
+        obstacle.mkdir()
+        assert alice.refusal("pair.revoke", pair=pair["pair"]) == "not_stored"
+        # It has ended all the same, for as long as the relay runs.
+        assert bob.refusal("join", room=pair["room"]) == "not_allowed"
+        assert "unsaved: grants" in setting.relay.get("/readyz")[2]
+        assert "segue_grants_unsaved 1" in setting.relay.get("/metrics")[2]
+        obstacle.rmdir()
+        wait_until(lambda: "segue_grants_unsaved 0" in setting.relay.get("/metrics")[2])
+        assert "unsaved" not in setting.relay.get("/readyz")[2]
+    setting.relay.process.kill()
+    setting.relay.process.wait()
+    setting.relay.stopped = True
+    setting.start_relay()
+    with sessions(setting, "bob") as (bob,):
+        assert bob.refusal("join", room=pair["room"]) == "not_allowed"
+
+
 def test_a_relay_that_lost_its_grants_takes_a_signed_one(setting: Setting) -> None:
     with sessions(setting, "alice", "bob") as (alice, bob):
         pair = pair_by_code(alice, bob)

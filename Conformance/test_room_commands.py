@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.authority import Authority
 from support.relay import Identity, Relay, binary
-from support.session import Session
+from support.session import Refused, Session
 from test_rooms import POLICY, configuration
 
 SECONDS_MAX = 30
@@ -146,3 +146,119 @@ def test_roles_on_the_command_line(relay: Relay, host: Session, people: dict[str
     with Command(relay, people["lena"], "listen", "--room", "asked", "--role", "emperor") as running:
         code, _, errors = running.ends()
     assert code == 2 and "emperor" in errors
+
+
+def room_command(relay: Relay, identity: Identity, *words: str) -> subprocess.CompletedProcess[str]:
+    credentials = ("--ca", relay.authority, "--cert", identity.certificate, "--key", identity.key)
+    command = [binary(), "room", words[0], "--connect", f"localhost:{relay.port}", *credentials, *words[1:]]
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS_MAX)
+
+
+def act(relay: Relay, identity: Identity, *words: str) -> str:
+    """`segue room` to its end, which must be good."""
+    done = room_command(relay, identity, *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def waits(relay: Relay, identity: Identity, room: str) -> tuple[Session, int]:
+    session = Session(relay, identity)
+    answer = session.ask("join", room=room)
+    assert answer["state"] == "waiting"
+    return session, answer["participant"]
+
+
+def test_the_lobby_is_worked_from_the_command_line(relay: Relay, people: dict[str, Identity]) -> None:
+    room = "lobby-worked"
+    (sam, number), (lena, _) = waits(relay, people["sam"], room), waits(relay, people["lena"], room)
+    with sam, lena:
+        shown = json.loads(act(relay, people["host"], "show", room, "--json"))
+        assert [who["identity"]["name"] for who in shown["waiting"]] == ["urn:segue:client:sam", "urn:segue:client:lena"]
+        assert shown["participants"] == [] and not shown["locked"]
+        assert "lobby" in act(relay, people["host"], "show", room)
+        act(relay, people["host"], "admit", room, str(number))
+        assert sam.event("room.admitted")["room"] == room
+        act(relay, people["host"], "deny", room, "lena")
+        assert lena.event("room.removed")["reason"] == "denied"
+        assert json.loads(act(relay, people["host"], "show", room, "--json"))["participants"][0]["participant"] == number
+    relay.assert_healthy()
+
+
+def test_several_are_let_in_at_once(relay: Relay, people: dict[str, Identity]) -> None:
+    room = "lobby-several"
+    (sam, _), (lena, _) = waits(relay, people["sam"], room), waits(relay, people["lena"], room)
+    with sam, lena:
+        act(relay, people["host"], "admit", room, "urn:segue:client:sam", "lena")
+        for session in (sam, lena):
+            session.event("room.admitted")
+
+
+def test_moderation_from_the_command_line(relay: Relay, host: Session, people: dict[str, Identity]) -> None:
+    room = "moderated"
+    host.ask("join", room=room)
+    with Session(relay, people["sam"]) as sam:
+        mine = sam.ask("join", room=room)["participant"]
+        for words, changed in (
+            (("mute", room, "sam", "--kind", "audio"), {"muted": ["audio"], "role": "speaker"}),
+            (("unmute", room, "sam"), {"muted": [], "role": "speaker"}),
+            (("promote", room, str(mine), "--to", "listener"), {"muted": [], "role": "listener"}),
+        ):
+            act(relay, people["host"], *words)
+            assert sam.event("participant.changed") == {"type": "participant.changed", "participant": mine, **changed}
+        act(relay, people["host"], "lock", room)
+        assert sam.event("room.locked")["locked"]
+        with Session(relay, people["lena"]) as lena, pytest.raises(Refused) as refused:
+            lena.ask("join", room=room)
+        assert refused.value.code == "room_locked"
+        act(relay, people["host"], "unlock", room)
+        assert not sam.event("room.locked")["locked"]
+        act(relay, people["host"], "remove", room, "sam")
+        assert sam.event("room.removed")["reason"] == "removed"
+    act(relay, people["host"], "end", room)
+    assert host.event("room.removed")["reason"] == "ended"
+
+
+def test_what_a_host_on_the_command_line_may_not_or_cannot_do(relay: Relay, host: Session, people: dict[str, Identity]) -> None:
+    room = "may-not"
+    host.ask("join", room=room)
+    with Session(relay, people["sam"]) as first, Session(relay, people["sam"]) as second:
+        numbers = [session.ask("join", room=room)["participant"] for session in (first, second)]
+        for identity, words, status, said in (
+            ("sam", ("remove", room, "host"), 5, "not_allowed"),
+            ("host", ("remove", room, "nobody"), 1, "'nobody' is not in may-not"),
+            ("host", ("admit", room, "sam"), 1, "in the room already"),
+            ("host", ("remove", room, "sam"), 1, f"one of {numbers[0]}, {numbers[1]}"),
+            ("host", ("promote", room, "sam"), 2, "--to"),
+            ("host", ("admit", room), 2, "WHO"),
+        ):
+            done = room_command(relay, people[identity], *words)
+            assert done.returncode == status and said in done.stderr, (words, done.stderr)
+
+
+def test_a_host_who_listens_is_told_who_waits(relay: Relay, people: dict[str, Identity]) -> None:
+    room = "lobby-told"
+    before, number = waits(relay, people["sam"], room)
+    with before, Command(relay, people["host"], "listen", "--room", room, "--json") as command:
+
+        def until(event: str, number: int) -> dict:
+            while True:
+                line = command.process.stdout.readline()
+                assert line, f"it ended before it told of {event}"
+                told = json.loads(line)
+                if told["event"] == event and told["number"] == str(number):
+                    return told
+
+        assert until("lobby", number)["identity"] == "urn:segue:client:sam"
+        later, number = waits(relay, people["lena"], room)
+        with later:
+            assert until("lobby", number)["participant"] == "lena"
+        assert until("lobby-left", number)["participant"] == "lena"
+
+
+def test_nothing_was_published_is_said_by_who_has_listened_only(relay: Relay, people: dict[str, Identity]) -> None:
+    with Command(relay, people["stranger"], "listen", "--room", "quiet") as running:
+        code, output, _ = running.ends()
+    assert code == 5 and output == ""
+    with Command(relay, people["sam"], "listen", "--room", "quiet", "--for", "0.5") as running:
+        code, output, _ = running.ends()
+    assert code == 0 and output.endswith("nothing was published\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,9 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from support import metrics, proxies, session
 from support.authority import Authority
 from support.h2_websocket import H2Client, StreamRefused
-from support.raw_http1 import RawHTTP1
-from support.relay import Identity, Relay
 from support.proven import Session1
+from support.raw_http1 import RawHTTP1
+from support.relay import Identity, Relay, binary
 from support.tls import client_context
 
 ISSUER = "https://id.example"
@@ -547,3 +548,52 @@ def test_relay_does_not_start_without_good_keys(start_relay: Callable[..., Relay
     config["tokens"]["keys"] = str(tmp_path / "none.json")
     with pytest.raises(AssertionError, match="tokens.keys: open .*none.json"):
         Relay.start(tmp_path / "relay", config=config)
+
+
+# MARK: The command line
+
+
+def segue(setting: Setting, *words: str | Path, feed: str = "") -> subprocess.CompletedProcess[str]:
+    command = [binary(), *words, "--connect", f"localhost:{setting.relay.port}", "--ca", setting.authority.certificate]
+    return subprocess.run([str(word) for word in command], input=feed, capture_output=True, text=True, timeout=30)
+
+
+def test_the_command_line_shows_a_token_beside_its_certificate(setting: Setting, tmp_path: Path) -> None:
+    identity = setting.authority.issue("clerk")
+    pair = ("--cert", identity.certificate, "--key", identity.key)
+    listen = ("listen", "--room", "vault", "--for", "0.3", *pair)
+    path = tmp_path / "clerk.jwt"
+    path.write_text(setting.provider.token("alice") + "\n")
+    without = segue(setting, *listen)
+    assert without.returncode == 5 and "proof_required" in without.stderr
+    for place, feed in ((path, ""), ("-", path.read_text())):
+        both = segue(setting, *listen, "--token-file", place, feed=feed)
+        assert both.returncode == 0 and "listening in room vault as clerk" in both.stdout, both.stderr
+
+
+def test_the_command_line_can_do_without_a_certificate(setting: Setting, tmp_path: Path) -> None:
+    token = setting.provider.token("guest-1")
+    heard = segue(setting, "listen", "--room", "lounge", "--for", "0.3", "--token-file", "-", feed=token)
+    assert heard.returncode == 0 and "listening in room lounge as guest-1" in heard.stdout, heard.stderr
+    bare = segue(setting, "listen", "--room", "lounge")
+    assert bare.returncode == 2 and "--token-file" in bare.stderr
+
+
+@pytest.mark.parametrize("command", [("listen", "--room", "lounge"), ("room", "show", "lounge"), ("pair", "list")], ids=lambda words: words[0])
+def test_a_token_that_is_refused_ends_the_command_at_once(setting: Setting, command: tuple[str, ...]) -> None:
+    token = setting.provider.token("guest-1", "stranger")
+    result = segue(setting, *command, "--token-file", "-", feed=token)
+    assert result.returncode == 5 and "refused 'hello'" in result.stderr, result.stderr
+    assert token[-40:] not in result.stderr
+
+
+def test_a_token_alone_makes_no_pair(setting: Setting) -> None:
+    result = segue(setting, "pair", "list", "--token-file", "-", feed=setting.provider.token("guest-1"))
+    assert result.returncode == 5 and "a certificate is needed" in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("text", ["", "\n", "secret-secret-secret", "a.b", "a..b", "a.b.c.d", "a.b.c=", "é.b.c", "a" * 20_000 + ".b.c"])
+def test_what_is_no_token_is_not_sent_and_not_repeated(setting: Setting, text: str) -> None:
+    result = segue(setting, "listen", "--room", "lounge", "--token-file", "-", feed=text)
+    assert result.returncode == 3 and "is no token" in result.stderr
+    assert "secret-secret" not in result.stderr

@@ -53,7 +53,7 @@ extension CertificateAuthority {
     }
 
     /// `carol` for `urn:segue:client:carol`; of any other name what a label can hold of it.
-    private static func deviceLabel(for name: SubjectAlternativeName) -> String {
+    package static func deviceLabel(for name: SubjectAlternativeName) -> String {
         let prefix = "urn:segue:client:"
         let text = name.kind == .uri && name.value.hasPrefix(prefix) ? String(name.value.dropFirst(prefix.utf8.count)) : name.value
         let label = text.utf8.map { byte in

@@ -31,6 +31,8 @@ package struct ClientOptions: Sendable {
     /// Told to the relay in the `hello`.
     package var clientName = "segue"
     package var clientVersion: String?
+    /// A bearer token (JWT) that the `hello` carries.
+    package var token: String?
     /// Say `hello` as soon as the WebSocket is open. Without it the caller does, or does not.
     package var saysHello = true
     /// The caller's own number for the session, found at ``ClientSession/tag``.

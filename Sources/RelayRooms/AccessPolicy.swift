@@ -67,6 +67,11 @@ package struct RoomSettings: Hashable, Sendable {
     package var bitRateMax: Int?
 
     package init() {}
+
+    /// The proofs that are asked for and not given. A certificate counts whoever took it.
+    package func missing(_ proofs: ProofSet) -> ProofSet {
+        requires.subtracting(proofs.hasCertificate ? proofs.union(.certificate) : proofs)
+    }
 }
 
 /// How somebody may be in a room.
@@ -98,7 +103,7 @@ extension AccessPolicy {
         guard !room.isPair, let rule = rule(for: principal, room) else { throw .notAllowed }
         guard let given = role ?? rule.roles.first, rule.roles.contains(given) else { throw .notAllowed }
         let settings = settings(of: room)
-        let missing = settings.requires.subtracting(principal.proofs.hasCertificate ? principal.proofs.union(.certificate) : principal.proofs)
+        let missing = settings.missing(principal.proofs)
         guard missing.isEmpty else { throw .missingProof(missing) }
         return RoomAdmission(role: given, publish: rule.publish, settings: settings)
     }

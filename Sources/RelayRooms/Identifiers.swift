@@ -33,7 +33,8 @@ package struct RoomName: Hashable, Sendable {
     /// Names of this beginning belong to pairs: nobody else enters them, whatever the operator's rules say.
     package static let pairPrefix = "pair:"
 
-    package var isPair: Bool { text.hasPrefix(RoomName.pairPrefix) }
+    /// In whatever case: another spelling would be a room of its own that looks like a pair's.
+    package var isPair: Bool { text.prefix(RoomName.pairPrefix.count).lowercased() == RoomName.pairPrefix }
 
     static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {

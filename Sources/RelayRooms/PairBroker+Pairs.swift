@@ -164,8 +164,11 @@ extension PairBroker {
 
     private func mayKnow(_ key: String, _ me: Principal, _ own: PairParty, at moment: PairMoment) -> Bool {
         if let keys = PairKeys(key, own.fingerprint), isPair(keys, at: moment) { return true }
-        return presence.sessions(ofKey: key).contains { policy.mayPair(me, $0.principal) }
+        return presence.sessions(ofKey: key, max: PairBroker.sessionsAskedMax).contains { policy.mayPair(me, $0.principal) }
     }
+
+    /// A key's sessions say much the same: a renewed certificate may have other names, a token may add one.
+    private static let sessionsAskedMax = 8
 
     private func mayKnow(named name: String, _ me: Principal) -> Bool {
         policy.mayPair(me, Principal(named: name))

@@ -109,7 +109,7 @@ package struct PairBroker: Sendable {
     package mutating func decline(_ id: String, by address: MemberAddress, at moment: PairMoment) throws(PairRefusal) {
         let (_, own) = try caller(address)
         guard let request = requests.find(id), request.to.fingerprint == own.fingerprint, request.deadline > moment.now else { throw .unknownRequest }
-        requests.remove(request)
+        requests.spend(request)
         tell(request.from.fingerprint, .declined(request: id))
         tell(own.fingerprint, .withdrawn(request: id, .answered), except: address)
     }
@@ -119,7 +119,7 @@ package struct PairBroker: Sendable {
         guard let request = requests.find(id), request.from.fingerprint == own.fingerprint, request.deadline > moment.now else {
             throw .unknownRequest
         }
-        requests.remove(request)
+        requests.spend(request)
         tell(request.to.fingerprint, .withdrawn(request: id, .cancelled))
         tell(own.fingerprint, .withdrawn(request: id, .cancelled), except: address)
     }
@@ -176,7 +176,7 @@ package struct PairBroker: Sendable {
     /// The one session that is meant. Only who may pair with an identity hears whether it is connected.
     private func peer(_ name: String, _ fingerprint: String?, of me: Principal, _ own: PairParty) throws(PairRefusal) -> Principal {
         var found: [String: Principal] = [:]
-        for session in presence.sessions(ofName: name) {
+        for session in presence.representatives(ofName: name) {
             guard let key = session.principal.fingerprint, session.principal.proofs.hasCertificate, key != own.fingerprint else { continue }
             if let fingerprint, fingerprint != key { continue }
             found[key] = session.principal
@@ -228,9 +228,9 @@ package struct PairBroker: Sendable {
     private static let roomNameBytes = 5 + 64
 
     mutating func tell(_ fingerprint: String, _ event: PairEvent, except: MemberAddress? = nil) {
-        let addresses = presence.sessions(ofKey: fingerprint).lazy.map(\.address).filter { $0 != except }
+        let addresses = presence.sessions(ofKey: fingerprint, max: limits.sessionsToldMax).map(\.address).filter { $0 != except }
         guard !addresses.isEmpty else { return }
-        effects.append(.tell(Array(addresses.prefix(limits.sessionsToldMax)), event))
+        effects.append(.tell(addresses, event))
     }
 
     static func newID(using generator: inout some RandomNumberGenerator) -> String {

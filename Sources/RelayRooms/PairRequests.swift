@@ -20,6 +20,8 @@ package struct PairRequest: Hashable, Sendable {
 /// The requests that are open, at most ``PairLimits/requestsMax``, in the order in which they were made: they also expire in it.
 struct PairRequests: Sendable {
     private(set) var all: [PairRequest] = []
+    /// Taken back or declined before their time: they still count for who made them, so that nobody pesters a peer by asking again and again.
+    private var spent: [(from: String, deadline: MonotonicInstant)] = []
 
     func find(_ id: String) -> PairRequest? {
         all.first { $0.id == id }
@@ -35,7 +37,9 @@ struct PairRequests: Sendable {
     }
 
     mutating func add(_ request: PairRequest, limits: PairLimits) throws(PairRefusal) {
-        guard all.count < limits.requestsMax, all.count(where: { $0.from.name == request.from.name }) < limits.requestsOutMax,
+        let name = request.from.name
+        guard all.count + spent.count < limits.requestsMax,
+            all.count(where: { $0.from.name == name }) + spent.count(where: { $0.from == name }) < limits.requestsOutMax,
             all.count(where: { $0.to.name == request.to.name }) < limits.requestsInMax
         else { throw .pairsMax }
         all.append(request)
@@ -45,8 +49,15 @@ struct PairRequests: Sendable {
         all.removeAll { $0.id == request.id }
     }
 
+    /// Takes out what was not accepted.
+    mutating func spend(_ request: PairRequest) {
+        remove(request)
+        spent.append((request.from.name, request.deadline))
+    }
+
     /// Takes out what is too old.
     mutating func expire(now: MonotonicInstant) -> [PairRequest] {
+        spent.removeAll { $0.deadline <= now }
         let expired = all.prefix { $0.deadline <= now }
         all.removeFirst(expired.count)
         return Array(expired)

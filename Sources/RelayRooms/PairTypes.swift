@@ -128,6 +128,8 @@ package enum PairRefusal: Error, Hashable, Sendable {
     case tooManyTries
     case pairsMax
     case badValue(String)
+    /// It is done, but not on the disk.
+    case notStored
 }
 
 /// News about pairs.

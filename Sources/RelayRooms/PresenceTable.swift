@@ -18,14 +18,25 @@ package struct PresenceTable: Sendable {
     /// One key of an identity, or, without a fingerprint, its sessions by token alone.
     package struct Device: Hashable, Sendable {
         package let fingerprint: String?
-        /// Of its sessions, the first that gives one, in the order of their addresses.
+        /// Of its sessions, the first that gives one, in the order of their addresses; of many, the first few are asked.
         package let device: String?
         package let sessions: Int
     }
 
+    private struct DeviceID: Hashable {
+        let name: String
+        let key: String?
+    }
+
     private var sessions: [MemberAddress: Session] = [:]
-    private var byName: [String: Set<MemberAddress>] = [:]
-    private var byKey: [String: Set<MemberAddress>] = [:]
+    /// Addresses are kept in their order, so that nothing is sorted for a request: one identity may have thousands of sessions.
+    private var byDevice: [DeviceID: [MemberAddress]] = [:]
+    private var byKey: [String: [MemberAddress]] = [:]
+    /// The keys that an identity is connected with, in the order in which they came.
+    private var keysOfName: [String: [String?]] = [:]
+
+    /// How many of a device's sessions are asked for its name.
+    private static let namesLookedAtMax = 16
 
     package init() {}
 
@@ -37,48 +48,79 @@ package struct PresenceTable: Sendable {
     package mutating func set(_ session: Session) {
         remove(session.address)
         sessions[session.address] = session
-        byName[session.principal.name, default: []].insert(session.address)
-        if let key = session.principal.fingerprint { byKey[key, default: []].insert(session.address) }
+        let name = session.principal.name
+        let key = session.principal.fingerprint
+        let device = DeviceID(name: name, key: key)
+        if byDevice[device] == nil { keysOfName[name, default: []].append(key) }
+        byDevice[device, default: []].insertInOrder(session.address)
+        if let key { byKey[key, default: []].insertInOrder(session.address) }
     }
 
     @discardableResult
     package mutating func remove(_ address: MemberAddress) -> Session? {
         guard let session = sessions.removeValue(forKey: address) else { return nil }
-        PresenceTable.remove(address, from: &byName, session.principal.name)
-        if let key = session.principal.fingerprint { PresenceTable.remove(address, from: &byKey, key) }
+        let name = session.principal.name
+        let key = session.principal.fingerprint
+        let device = DeviceID(name: name, key: key)
+        byDevice[device]?.removeInOrder(address)
+        if byDevice[device]?.isEmpty == true {
+            byDevice[device] = nil
+            keysOfName[name]?.removeAll { $0 == key }
+            if keysOfName[name]?.isEmpty == true { keysOfName[name] = nil }
+        }
+        if let key {
+            byKey[key]?.removeInOrder(address)
+            if byKey[key]?.isEmpty == true { byKey[key] = nil }
+        }
         return session
-    }
-
-    private static func remove(_ address: MemberAddress, from index: inout [String: Set<MemberAddress>], _ key: String) {
-        index[key]?.remove(address)
-        if index[key]?.isEmpty == true { index[key] = nil }
     }
 
     package func isPresent(key: String) -> Bool { byKey[key] != nil }
 
     /// In the order of addresses, so that the same state always gives the same answer.
-    package func sessions(ofKey key: String) -> [Session] {
-        (byKey[key] ?? []).sorted().compactMap { sessions[$0] }
+    package func sessions(ofKey key: String, max: Int = .max) -> [Session] {
+        (byKey[key] ?? []).prefix(max).compactMap { sessions[$0] }
     }
 
+    /// Device by device, each in the order of addresses.
     package func sessions(ofName name: String) -> [Session] {
-        (byName[name] ?? []).sorted().compactMap { sessions[$0] }
+        (keysOfName[name] ?? []).flatMap { key in (byDevice[DeviceID(name: name, key: key)] ?? []).compactMap { sessions[$0] } }
     }
 
-    /// The identity's keys, in the order of their first sessions' addresses.
+    /// One session of each key that an identity is connected with.
+    package func representatives(ofName name: String) -> [Session] {
+        (keysOfName[name] ?? []).compactMap { key in (byDevice[DeviceID(name: name, key: key)]?.first).flatMap { sessions[$0] } }
+    }
+
+    /// The identity's keys, in the order in which they came.
     package func devices(ofName name: String) -> [Device] {
-        var order: [String?] = []
-        var found: [String?: Device] = [:]
-        for session in sessions(ofName: name) {
-            let key = session.principal.fingerprint
-            if let known = found[key] {
-                found[key] = Device(fingerprint: key, device: known.device ?? session.device, sessions: known.sessions + 1)
-            } else {
-                order.append(key)
-                found[key] = Device(fingerprint: key, device: session.device, sessions: 1)
-            }
+        (keysOfName[name] ?? []).map { key in
+            let addresses = byDevice[DeviceID(name: name, key: key)] ?? []
+            let named = addresses.prefix(PresenceTable.namesLookedAtMax).lazy.compactMap { sessions[$0]?.device }.first
+            return Device(fingerprint: key, device: named, sessions: addresses.count)
         }
-        return order.compactMap { found[$0] }
+    }
+}
+
+extension [MemberAddress] {
+    fileprivate mutating func insertInOrder(_ address: MemberAddress) {
+        insert(address, at: place(of: address))
+    }
+
+    fileprivate mutating func removeInOrder(_ address: MemberAddress) {
+        let place = place(of: address)
+        if place < count, self[place] == address { remove(at: place) }
+    }
+
+    /// The first place whose address is not below.
+    private func place(of address: MemberAddress) -> Int {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < address { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }
 

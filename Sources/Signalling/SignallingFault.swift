@@ -59,6 +59,7 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         case .tooManyTries: self = .pairRate
         case .pairsMax: self = .pairsMax
         case .badValue(let member): self = .badValue(member)
+        case .notStored: self = .notStored
         }
     }
 
@@ -108,6 +109,8 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static let pairCode = Refusal(code: "pair_code", message: "The code is not right, or not any more.", retry: false)
     package static let pairRate = Refusal(code: "pair_rate", message: "Too many tries; wait.", retry: true)
     package static let pairsMax = Refusal(code: "pairs_max", message: "As many pairs, requests or codes are open as may be.", retry: true)
+    package static let notStored = Refusal(
+        code: "not_stored", message: "The pair has ended, but that could not be written down: a restart may bring it back.", retry: true)
     package static let internalFault = Refusal(code: "internal", message: "The relay could not do it.", retry: true)
     package static let certificateNeeded = Refusal(code: "certificate_needed", message: "Pairs need a certificate on both sides.", retry: false)
 }

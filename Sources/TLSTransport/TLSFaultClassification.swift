@@ -74,6 +74,12 @@ func verificationText(_ code: Int32) -> String {
 
 /// The name of an alert, as the library spells it.
 func alertText(_ code: UInt8) -> String {
+    // The library has no words for those of TLS 1.3 (RFC 8446 §6.2).
+    switch code {
+    case 109: return "missing extension"
+    case 116: return "certificate required"
+    default: break
+    }
     guard let text = unsafe SSL_alert_desc_string_long(Int32(code)) else { return "unknown" }
     return unsafe String(cString: text)
 }

@@ -13,9 +13,11 @@ enum CAIssueCommand {
     private static let clientSpec = CommandSpec(
         name: "client",
         summary: "make a client's key and certificate",
-        text: ["The relay knows the client as urn:segue:client:NAME, or as the URI that is given. Letter case matters."],
-        options: CALocation.options + [
-            .option("--uri", "URI", "The identity in place of urn:segue:client:NAME."),
+        text: [
+            "The relay knows the client as urn:segue:client:NAME, or in place of that by the names that are given: --uri, --dns and --email. Then NAME is "
+                + "just what the certificate goes by. Letter case matters."
+        ],
+        options: CALocation.options + ClientNames.options + [
             .option("--days", "N", "How long it holds, 1 to \(CertificateKind.client.validityDaysMax) days; 365 by default."),
             CACommand.keyOption, outOption, CACommand.jsonOption,
         ],
@@ -23,6 +25,7 @@ enum CAIssueCommand {
             name: "NAME", help: "1 to 64 of A-Z a-z 0-9 . _ -, the first a letter or a digit.", minimum: 1, maximum: 1),
         examples: [
             .init("segue ca issue client carol", "For 'segue publish --as carol' with the same state folder."),
+            .init("segue ca issue client carol --email carol@example.org", "Known to the policy by the address."),
             .init("segue ca issue client carol --ca /etc/segue/ca --out ./carol", "For a client elsewhere: three files to hand over."),
         ])
 
@@ -49,8 +52,10 @@ enum CAIssueCommand {
         let authority = try location.open()
         let handover = try arguments.string(outOption.name).map { try CAHandover(folder: $0, label: name) }
         let issued = try withAuthority {
-            let uri = try arguments.string("--uri").map { try SubjectAlternativeName.uri($0) }
-            return try authority.issueClient(name: name, uri: uri, key: CACommand.key(arguments), validity: validity, now: .current())
+            let names = try ClientNames.read(arguments)
+            return try authority.issueClient(
+                name: name, uri: names.first, alternativeNames: Array(names.dropFirst()), key: CACommand.key(arguments), validity: validity,
+                now: .current())
         }
         try location.state?.linkClient(issued)
         try handover?.write(issued, authority)
@@ -61,7 +66,7 @@ enum CAIssueCommand {
         tell(issued, handover)
         if let state = location.state {
             Console.out(
-                "Next:\n" + "    "
+                "Next, with --connect HOST:PORT where the relay is not at \(ClientConnect.defaultEndpoint):\n" + "    "
                     + ShellQuote.join(["segue", "publish"] + (state.isNamed ? location.words : []) + ["--as", name, "--room", "demo", "FILE"]))
         } else {
             let files = handover?.files ?? (authority.certificatePath, issued.livePaths.certificate, issued.livePaths.key ?? "")

@@ -1,4 +1,5 @@
 import CertificateAuthority
+import Glibc
 
 /// `segue ca token`: a one-time token for a device that is to enrol by itself.
 enum CATokenCommand {
@@ -10,13 +11,13 @@ enum CATokenCommand {
         text: [
             "Whoever has the token gets one certificate for the identity that you name here: hand it over by a way that nobody else reads. The device "
                 + "makes its own key, which never leaves it. A token is good once and for a limited time.",
-            "The token alone is printed on standard output, this once: the authority keeps only its SHA-256. All else goes to standard error.",
+            "With --out the token goes into a file that nobody else can read; without, it alone is printed on standard output. This once: the authority "
+                + "keeps only its SHA-256. All else goes to standard error. A shell's > makes files that others can read: umask 077 before it.",
         ],
         options: CALocation.options + [
+            .option("--out", "FILE", "A new file for the token, which only its owner can read (mode 0600).", completion: .file),
             .option("--client", "NAME", "The identity urn:segue:client:NAME."),
-            .option("--uri", "URI", "The identity as a URI.", repeatable: true),
-            .option("--dns", "NAME", "A DNS name of it.", repeatable: true),
-            .option("--email", "ADDRESS", "An e-mail address of it.", repeatable: true),
+        ] + ClientNames.options + [
             .option("--label", "NAME", "What the certificate goes by, in place of the client's name."),
             .option("--valid", "TIME", "How long the token can be used: seconds, or with s, m, h, d; 1h by default, 30d at most."),
             .option(
@@ -24,12 +25,14 @@ enum CATokenCommand {
             CACommand.jsonOption,
         ],
         examples: [
-            .init("segue ca token --uri urn:segue:client:carol > carol.token", "Then, on the device: segue enroll --token-file carol.token …"),
+            .init("segue ca token --uri urn:segue:client:carol --out carol.token", "Then, on the device: segue enroll --token-file carol.token …"),
             .init("segue ca token --client carol --label carol-phone --valid 10m", "A second device of the same identity."),
         ])
 
     private struct Report: Encodable {
-        let token: String
+        /// Not when it is in a file.
+        let token: String?
+        let file: String?
         let id: String
         let names: [String]
         let name: String
@@ -40,33 +43,50 @@ enum CATokenCommand {
         let location = try CALocation(arguments)
         let validity = try arguments.string("--valid").map { try duration($0, option: "--valid") } ?? EnrolmentToken.validityDefault
         let days = try arguments.integer("--certificate-days", in: 1...CertificateKind.client.validityDaysMax)
-        let words = (arguments.string("--client") != nil ? 1 : 0) + ["--uri", "--dns", "--email"].reduce(0) { $0 + arguments.strings($1).count }
-        guard words > 0 else { throw UsageFault.conflict("--client, --uri, --dns or --email must say whom the token is for") }
+        guard arguments.string("--client") != nil || ClientNames.count(arguments) > 0 else {
+            throw UsageFault.conflict("--client, --uri, --dns or --email must say whom the token is for")
+        }
         let authority = try location.open()
-        let (token, secret) = try withAuthority {
+        let path = arguments.string("--out")
+        let (token, secret) = try withFile(path) {
             var names: [SubjectAlternativeName] = []
             if let client = arguments.string("--client") { names.append(try .client(named: client)) }
-            names += try arguments.strings("--uri").map { try .uri($0) }
-            names += try arguments.strings("--dns").map { try .dns($0) }
-            names += try arguments.strings("--email").map { try .email($0) }
+            names += try ClientNames.read(arguments)
             return try authority.createEnrolmentToken(
                 names: names, label: arguments.string("--label"), validity: validity, certificateValidity: days.map(Duration.days), now: .current())
         }
         if arguments.has("--json") {
             Console.json(
                 Report(
-                    token: secret.text, id: token.id.description, names: token.names.map(\.description), name: token.label,
+                    token: path == nil ? secret.text : nil, file: path, id: token.id.description, names: token.names.map(\.description),
+                    name: token.label,
                     expires: token.expires.description))
             return .ok
         }
-        Console.out(secret.text)
+        if path == nil { Console.out(secret.text) }
         Console.error(
             """
             An enrolment token for \(token.names.map(\.description).joined(separator: ", ")); it goes by \(token.id), and ends at \(token.expires).
-            On the device, with \(authority.certificatePath) as ca.pem and the token in a file:
-                segue enroll --connect HOST:PORT --ca ca.pem --token-file FILE --out DIR
+            On the device, with \(authority.certificatePath) as ca.pem and \(path.map { "\($0), by a way that nobody else reads" } ?? "the token in a file"):
+                segue enroll --connect HOST:PORT --ca ca.pem --token-file \(path.map(ShellQuote.quote) ?? "FILE") --out DIR
             """)
         return .ok
+    }
+
+    /// The file is made before the token, and goes again when there is none: a token that could not be kept would be one that nobody has.
+    private static func withFile(
+        _ path: String?, _ make: () throws -> (EnrolmentToken, EnrolmentSecret)
+    ) throws -> (EnrolmentToken, EnrolmentSecret) {
+        guard let path else { return try withAuthority(make) }
+        try SecretInput.create(path)
+        do {
+            let made = try withAuthority(make)
+            try SecretInput.fill(path, made.1.text)
+            return made
+        } catch {
+            unsafe unlink(path)
+            throw error
+        }
     }
 
     /// `90`, `90s`, `15m`, `12h`, `7d`.

@@ -13,10 +13,11 @@ enum CASignCommand {
             "The private key never leaves its owner. Nothing of the request matters but its key, which must have signed it: the names are those that "
                 + "you give. PEM (PKCS#10); ECDSA P-256 or P-384, RSA 2048 to 4096, Ed25519."
         ],
-        options: CALocation.options + [
-            .option("--client", "NAME", "For a client: the name that the relay knows it by."),
+        options: CALocation.options + [.option("--client", "NAME", "For a client: the identity urn:segue:client:NAME.")] + ClientNames.options + [
             .option("--server", "HOST", "For a server: a host name or an IP address.", repeatable: true),
-            .option("--label", "NAME", "What the certificate goes by, in place of the client's name or the first host."),
+            .option(
+                "--label", "NAME",
+                "What the certificate goes by; else the client's name, the first host, or what a file name can hold of the first name."),
             .option("--days", "N", "How long it holds; 90 for servers (at most 397), 365 for clients (at most 825) by default."),
             CACommand.jsonOption,
         ],
@@ -26,23 +27,27 @@ enum CASignCommand {
                 "openssl req -new -newkey rsa:2048 -nodes -subj / -keyout dave-key.pem -out dave.csr",
                 "A key and a request, where the key is to stay."),
             .init("segue ca sign dave.csr --client dave", "The certificate for it."),
+            .init("segue ca sign cam.csr --dns cam-3.archive.example.org --label cam-3", "For a device that the policy knows by a DNS name."),
         ])
 
     private static func run(_ arguments: Arguments) throws -> ExitCode {
         guard let path = arguments.operands.first else { throw UsageFault.missingOperand("CSR") }
         let location = try CALocation(arguments)
         let hosts = arguments.strings("--server")
-        guard (arguments.string("--client") == nil) != hosts.isEmpty else {
-            throw UsageFault.conflict("either --client NAME or --server HOST must say whose certificate it is")
+        let isOfClient = arguments.string("--client") != nil || ClientNames.count(arguments) > 0
+        guard isOfClient == hosts.isEmpty else {
+            throw UsageFault.conflict("either --client, --uri, --dns or --email, or --server must say whose certificate it is")
         }
         let kind: CertificateKind = hosts.isEmpty ? .client : .server
         let validity = try CACommand.validity(arguments, daysMax: kind.validityDaysMax)
         let authority = try location.open()
         let request = try SecretInput.bytes(path)
         let issued = try withAuthority {
-            let names: [SubjectAlternativeName] =
-                if let name = arguments.string("--client") { [try .client(named: name)] } else { try hosts.map { try .host($0) } }
-            let label = arguments.string("--label") ?? arguments.string("--client") ?? hosts.first.map(label(forHost:)) ?? ""
+            let client = try arguments.string("--client").map { try SubjectAlternativeName.client(named: $0) }
+            let names = try (client.map { [$0] } ?? []) + ClientNames.read(arguments) + hosts.map { try .host($0) }
+            let label =
+                arguments.string("--label") ?? arguments.string("--client") ?? hosts.first.map(label(forHost:))
+                ?? names.first.map(CertificateAuthority.deviceLabel(for:)) ?? ""
             return try authority.sign(
                 request: request, policy: SigningPolicy(kind: kind, allowedNames: names), label: label, validity: validity, now: .current())
         }
@@ -111,6 +116,26 @@ enum SecretInput {
             return first
         }
         return firstLine(try bytes(file ?? "-"))
+    }
+
+    /// Makes a file for a secret, which is to be there before the secret is made: 0600, and nothing is overwritten.
+    static func create(_ path: String) throws(CommandFailure) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            if errno == EEXIST { throw CommandFailure(code: .failure, message: "\(path) is there already; nothing was made") }
+            throw .system("open", path)
+        }
+        close(descriptor)
+    }
+
+    /// Fills what ``create(_:)`` has made.
+    static func fill(_ path: String, _ line: String) throws(CommandFailure) {
+        let descriptor = unsafe open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .system("open", path) }
+        defer { close(descriptor) }
+        let bytes = Array((line + "\n").utf8)
+        let written = unsafe bytes.withUnsafeBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+        guard written == bytes.count, fsync(descriptor) == 0 else { throw .system("write", path) }
     }
 
     static func firstLine(_ bytes: [UInt8]) -> String {

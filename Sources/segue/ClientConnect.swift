@@ -55,7 +55,7 @@ struct RelayEndpoint: Equatable {
     }
 }
 
-/// What `publish` and `listen` have in common: where to, and as whom.
+/// What the clients' commands have in common: where to, and as whom.
 struct ClientConnect {
     static let options: [OptionSpec] = [
         .option("--connect", "HOST:PORT", "The relay; 127.0.0.1:8443 by default."),
@@ -66,20 +66,32 @@ struct ClientConnect {
             completion: .file),
         .option("--cert", "FILE", "The client's certificate (PEM).", completion: .file),
         .option("--key", "FILE", "The certificate's private key (PEM).", completion: .file),
-        .option("--role", "ROLE", "What to be in the room; else what the relay's policy gives first.", choices: Role.allCases.map(\.rawValue)),
+        .option(
+            "--token-file", "FILE",
+            "A bearer token (JWT), the first line of FILE, - for standard input: a second factor, or with --ca alone the only proof.",
+            completion: .file),
         .option("--http", "VERSION", "How the WebSocket is opened: an upgrade of HTTP/1.1, or a stream of HTTP/2.", choices: ["1.1", "2"]),
         .option("--tls", "VERSION", "Speak this version of TLS only.", choices: ["1.2", "1.3"]),
     ]
+
+    /// For commands that take a role in a room.
+    static let roleOption = OptionSpec.option(
+        "--role", "ROLE", "What to be in the room; else what the relay's policy gives first.", choices: Role.allCases.map(\.rawValue))
+    static let defaultEndpoint = "127.0.0.1:8443"
+    /// The longest token that is read: no request that carries a longer one is taken by a relay.
+    private static let tokenBytesMax = 16_384
 
     let template: ClientOptions
     let context: TLSContext
     let role: Role?
 
-    init(_ arguments: Arguments, defaultName: String) throws {
-        let text = arguments.string("--connect") ?? "127.0.0.1:8443"
+    /// - Parameter role: what the command is in every room; `nil` leaves it to the command line.
+    init(_ arguments: Arguments, defaultName: String, role: Role? = nil) throws {
+        let text = arguments.string("--connect") ?? Self.defaultEndpoint
         guard let endpoint = RelayEndpoint(text) else { throw UsageFault.badChoice(option: "--connect", value: text, choices: ["HOST:PORT"]) }
         let http = arguments.string("--http").flatMap(ClientHTTPVersion.init(rawValue:)) ?? .http1
-        let credentials = try ClientConnect.credentials(arguments, defaultName: defaultName)
+        let token = try arguments.string("--token-file").map { try ClientConnect.token($0) }
+        let credentials = try ClientConnect.credentials(arguments, defaultName: defaultName, hasToken: token != nil)
         let versions: (TLSVersion, TLSVersion) =
             switch arguments.string("--tls") {
             case "1.2": (.tls12, .tls12)
@@ -94,19 +106,58 @@ struct ClientConnect {
         var template = ClientOptions(address: try endpoint.resolve(), host: endpoint.host, http: http)
         template.clientName = "segue"
         template.clientVersion = SegueVersion.text
+        template.token = token
         self.template = template
-        role = arguments.string("--role").flatMap { Role(rawValue: $0) }
+        self.role = role ?? arguments.string("--role").flatMap { Role(rawValue: $0) }
+    }
+
+    /// The options of `arguments` that a command to be typed next needs as well.
+    static func repeated(_ arguments: Arguments) -> [String] {
+        ["--connect", StateDirectory.option.name].flatMap { name in arguments.string(name).map { [name, $0] } ?? [] }
+    }
+
+    private static func token(_ path: String) throws(CommandFailure) -> String {
+        let token = SecretInput.firstLine(try SecretInput.bytes(path)).filter { $0 != " " && $0 != "\t" }
+        // Not repeated in what is said: it may be most of one.
+        guard token.utf8.count <= tokenBytesMax, isCompactToken(token) else {
+            throw CommandFailure(
+                code: .configuration,
+                message: "\(path == "-" ? "standard input" : path): the first line is no token (a JWT: three parts with points between)")
+        }
+        return token
+    }
+
+    /// The compact form of a JWS (RFC 7515 §3.1): three parts of base64url.
+    static func isCompactToken(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return parts.count == 3
+            && parts.allSatisfy { part in
+                !part.isEmpty
+                    && part.allSatisfy { byte in
+                        switch byte {
+                        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                            UInt8(ascii: "-"), UInt8(ascii: "_"):
+                            true
+                        default: false
+                        }
+                    }
+            }
     }
 
     func join(_ room: String) -> ClientRequest {
         .join(.init(room: room, displayName: nil, role: role))
     }
 
-    private static func credentials(_ arguments: Arguments, defaultName: String) throws -> ClientCredentials {
+    private static func credentials(_ arguments: Arguments, defaultName: String, hasToken: Bool) throws -> ClientCredentials {
         let files = ["--ca", "--cert", "--key"].compactMap(arguments.string)
         if !files.isEmpty {
-            guard files.count == 3 else { throw UsageFault.conflict("--ca, --cert and --key belong together") }
             if arguments.string("--state") != nil { throw UsageFault.conflict("either --state, or --ca with --cert and --key") }
+            if hasToken, files.count == 1, let authority = arguments.string("--ca") {
+                return ClientCredentials(authorityFile: authority, keyPair: nil)
+            }
+            guard files.count == 3 else {
+                throw UsageFault.conflict("--ca, --cert and --key belong together; --ca may stand alone with --token-file")
+            }
             return ClientCredentials(authorityFile: files[0], keyPair: .init(certificateFile: files[1], keyFile: files[2]))
         }
         let state = try StateDirectory.find(arguments)
@@ -116,14 +167,20 @@ struct ClientConnect {
         }
         let certificate = state.clientCertificate(name)
         guard unsafe access(certificate, R_OK) == 0 else {
-            throw CommandFailure(
-                code: .configuration,
-                message:
-                    "there is no \(certificate). Start a relay in development mode with `segue serve`, which makes one, or give --ca, --cert and --key."
-            )
+            throw CommandFailure(code: .configuration, message: "there is no \(certificate). \(remedy(state, name)), or give --ca, --cert and --key.")
         }
         return ClientCredentials(
             authorityFile: state.trustStore, keyPair: .init(certificateFile: certificate, keyFile: state.clientKey(name)))
+    }
+
+    /// Where a client's certificate comes from: the development mode makes those of its three, the authority everybody else's.
+    private static func remedy(_ state: StateDirectory, _ name: String) -> String {
+        let words = state.isNamed ? ["--state", state.path] : []
+        guard unsafe access(state.trustStore, R_OK) == 0 else {
+            let serve = ShellQuote.join(["segue", "serve"] + words)
+            return "Start a relay in development mode with `\(serve)`, which makes alice, bob and operator"
+        }
+        return "`\(ShellQuote.join(["segue", "ca", "issue", "client", name] + words))` makes it"
     }
 }
 

@@ -78,7 +78,19 @@ final class ClientConversation {
     }
 
     static func closed(_ code: UInt16, _ reason: String) -> CommandFailure {
-        CommandFailure(code: .relay, message: "the relay closed the session: \(code) \(Console.plain(reason))")
+        CommandFailure(code: .relay, message: "the relay closed the session: \(sentence(reason) ?? "\(code) \(Console.plain(reason))")")
+    }
+
+    /// Reasons of the protocol that are a word, said in full.
+    private static func sentence(_ reason: String) -> String? {
+        switch reason {
+        case "admin": "an administrator has ended it"
+        case "certificate_revoked": "this client's certificate is revoked"
+        case "certificate_expired": "this client's certificate has ended"
+        case "token_revoked": "the token is revoked, or its key is not known any more"
+        case "token_expired": "the token has ended"
+        default: nil
+        }
     }
 
     /// Joins, and where the room has a lobby waits to be let in: the same answer either way.
@@ -106,6 +118,8 @@ final class ClientConversation {
     /// Waits for the relay's welcome.
     func open() throws {
         while welcome == nil {
+            // Nothing but the hello has been asked yet.
+            if let refusal = refusals.values.first { throw ClientConversation.refused("hello", refusal) }
             guard !driver.isInterrupted else { throw CommandFailure(code: .failure, message: "interrupted before the session was open") }
             try turn()
         }
@@ -116,14 +130,14 @@ final class ClientConversation {
         let id = session.send(request)
         while true {
             if let answer = answers.removeValue(forKey: id) { return answer }
-            if let refusal = refusals.removeValue(forKey: id) { throw ClientConversation.refused(request, refusal) }
+            if let refusal = refusals.removeValue(forKey: id) { throw ClientConversation.refused(request.type, refusal) }
             try turn()
         }
     }
 
-    static func refused(_ request: ClientRequest, _ refusal: Refusal) -> CommandFailure {
+    static func refused(_ request: String, _ refusal: Refusal) -> CommandFailure {
         CommandFailure(
-            code: .relay, message: "the relay refused '\(request.type)': \(Console.plain(refusal.message)) (\(Console.plain(refusal.code)))")
+            code: .relay, message: "the relay refused '\(request)': \(Console.plain(refusal.message)) (\(Console.plain(refusal.code)))")
     }
 
     /// Closes in order; gives up after a few seconds.

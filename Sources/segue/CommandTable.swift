@@ -4,9 +4,8 @@ enum CommandTable {
         Command(
             group: spec,
             [
-                ServeCommand.command, PublishCommand.command, ListenCommand.command, PairCommand.command, CACommand.command, EnrollCommand.command,
-                CheckCommand.command,
-                CompletionsCommand.command,
+                ServeCommand.command, PublishCommand.command, ListenCommand.command, RoomCommand.command, PairCommand.command, CACommand.command,
+                EnrollCommand.command, CheckCommand.command, CompletionsCommand.command,
             ])
     }
 

@@ -89,8 +89,9 @@ enum EnrollCommand {
                 code: .failure, message: "\(folder) holds a key or a certificate already; --renew renews it, and another --out makes another device")
         }
         let token = try readToken(arguments)
+        let isNewFolder = unsafe access(folder, F_OK) != 0
         let exchange = EnrollExchange(endpoint: endpoint, context: try context(authority, nil))
-        return try withNewKey(credentials) {
+        return try withNewKey(credentials, newFolder: isNewFolder ? folder : nil) {
             let request = try withAuthority { try credentials.requestWithNewKey(CACommand.key(arguments)) }
             let response = try exchange.post("/v1/enroll", encoded(TokenBody(token: token, csr: request)))
             return try install(response, folder, credentials, keyIsNew: true, arguments)
@@ -123,12 +124,16 @@ enum EnrollCommand {
         }
     }
 
-    /// A key whose request came to nothing is not left lying about.
-    private static func withNewKey(_ credentials: DeviceCredentials, _ body: () throws -> ExitCode) throws -> ExitCode {
+    /// A key whose request came to nothing is not left lying about, nor the folder that was made for it.
+    private static func withNewKey(
+        _ credentials: DeviceCredentials, newFolder: String? = nil, _ body: () throws -> ExitCode
+    ) throws -> ExitCode {
         do {
             return try body()
         } catch {
             credentials.discardNewKey()
+            // Only an empty one goes.
+            if let newFolder { unsafe rmdir(newFolder) }
             throw error
         }
     }
@@ -188,10 +193,17 @@ enum EnrollCommand {
         return .ok
     }
 
+    /// A time to wait in the largest unit that does it justice, rounded up so that it is not too early then.
+    static func wait(seconds: Int64) -> String {
+        let units: [(name: String, seconds: Int64)] = [("day", 86_400), ("hour", 3_600), ("minute", 60)]
+        guard seconds >= 0, let unit = units.first(where: { seconds >= 2 * $0.seconds }) else { return "\(seconds) s" }
+        return "\(seconds / unit.seconds + (seconds % unit.seconds == 0 ? 0 : 1)) \(unit.name)s"
+    }
+
     private static func failure(_ response: EnrollExchange.Response) -> CommandFailure {
         let problem = try? JSONDecoder().decode(Problem.self, from: Data(response.body))
         let reason = problem?.detail ?? problem?.title ?? response.status.reason
-        let wait = response.fields.single("retry-after").map { " Try again in \($0) s." } ?? ""
+        let wait = response.fields.single("retry-after").map { " Try again in \(Int64($0).map(wait(seconds:)) ?? "\($0) s")." } ?? ""
         let hint = response.status == .notFound ? " The relay has no authority: the configuration lacks 'enrolment'." : ""
         return CommandFailure(code: .relay, message: Console.plain("\(response.status.code): \(reason)\(wait)\(hint)"))
     }

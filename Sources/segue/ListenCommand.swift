@@ -12,6 +12,7 @@ enum ListenCommand {
                 + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
             "It ends with Ctrl-C, after --for, when a host ends the room, or with --until-end when everything that was published has ended; then it prints a "
                 + "summary. Where the room has a lobby it waits to be let in. Not let in, or taken out, it ends with exit code 5.",
+            "A host is told who waits in the lobby; 'segue room admit' lets them in.",
         ],
         options: [
             .option("--room", "ROOM", "The room; it is made when nobody is there yet."),
@@ -21,10 +22,14 @@ enum ListenCommand {
             .option("--for", "SECONDS", "End after so long."),
             .flag("--until-end", "End when every stream that was published has ended."),
             .flag("--json", "Print events and the summary as JSON, one object a line."),
+            ClientConnect.roleOption,
         ] + ClientConnect.options,
         examples: [
             .init("segue listen --room demo --save out/", "Save all that is published, as bob of the development mode."),
             .init("segue listen --room demo --clients 50 --until-end --json", "Fifty listeners, and figures for a script."),
+            .init(
+                "segue listen --room ward --ca ca.pem --cert me.pem --key me-key.pem --token-file me.jwt",
+                "Into a room that asks for a token beside the certificate."),
             .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute."),
         ])
 
@@ -37,7 +42,7 @@ enum ListenCommand {
         plan.asJSON = arguments.has("--json")
         let room = try ListeningRoom(plan, ClientConnect(arguments, defaultName: "bob"))
         let (summary, failure) = try room.run()
-        report(summary, asJSON: plan.asJSON)
+        report(summary, asJSON: plan.asJSON, hasListened: failure == nil)
         if let failure {
             Console.error("segue listen: \(failure.message)")
             return failure.code
@@ -45,7 +50,8 @@ enum ListenCommand {
         return summary.streams.contains { $0.problem != nil || $0.unsavedFrames > 0 } ? .failure : .ok
     }
 
-    private static func report(_ summary: ListenSummary, asJSON: Bool) {
+    /// - Parameter hasListened: it was in the room, and went by itself; else the failure says what there is to say.
+    private static func report(_ summary: ListenSummary, asJSON: Bool, hasListened: Bool) {
         if asJSON {
             Console.json(summary)
             return
@@ -59,7 +65,7 @@ enum ListenCommand {
             if stream.unsavedFrames > 0 { Console.error("  \(stream.unsavedFrames) frames could not be saved: the disk is too slow") }
             if let problem = stream.problem { Console.error("  \(Console.plain(problem))") }
         }
-        if summary.streams.isEmpty { Console.out("nothing was published") }
+        if summary.streams.isEmpty, hasListened { Console.out("nothing was published") }
     }
 }
 

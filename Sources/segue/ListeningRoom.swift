@@ -25,6 +25,8 @@ final class ListeningRoom {
         var subscribeID: UInt64?
         var isSubscribed = false
         var names: [UInt32: String] = [:]
+        /// Who waits in the lobby, as a host is told.
+        var lobby: [UInt32: String] = [:]
         var streams: [Stream] = []
         var strayFrames: UInt64 = 0
         var hasEnded = false
@@ -134,11 +136,8 @@ final class ListeningRoom {
             clients[tag].joinID = session.send(connect.join(plan.room))
         case .answer(let id, let answer): answered(session, id, answer)
         case .refused(let id, let refusal):
-            let request = id == clients[tag].joinID ? "join" : "subscribe"
-            failure =
-                failure
-                ?? CommandFailure(
-                    code: .relay, message: "the relay refused '\(request)': \(Console.plain(refusal.message)) (\(Console.plain(refusal.code)))")
+            let request = clients[tag].joinID == nil ? "hello" : id == clients[tag].joinID ? "join" : "subscribe"
+            failure = failure ?? ClientConversation.refused(request, refusal)
         case .news(.roomAdmitted(let entry)): entered(session, entry.participant, entry.participants, entry.streams)
         case .news(let news): take(news, tag)
         case .frame: driver.loop.withFrame { take(frame: $0, tag) }
@@ -217,10 +216,24 @@ final class ListeningRoom {
         case .roomLocked(let lock):
             if tag == 0 { tell("locked", lock.locked ? "the room is locked" : "the room is open", ["locked": "\(lock.locked)"]) }
         case .roomRemoved(let removal): removed(removal, tag)
-        case .roomAdmitted, .lobbyWaiting, .lobbyLeft: break
+        case .lobbyWaiting(let participant): waits(participant, tag)
+        case .lobbyLeft(let number):
+            guard tag == 0 else { return }
+            let name = clients[tag].lobby.removeValue(forKey: number) ?? "\(number)"
+            tell("lobby-left", "\(name) waits no more", ["participant": name, "number": "\(number)"])
+        case .roomAdmitted: break
         case .pairRequested, .pairMade, .pairDeclined, .pairWithdrawn, .pairRevoked: break
         case .keyFrameRequested, .welcome, .ok, .error: break
         }
+    }
+
+    private func waits(_ participant: RelayMessage.Participant, _ tag: Int) {
+        guard tag == 0 else { return }
+        let name = Self.name(of: participant)
+        clients[tag].lobby[participant.participant] = name
+        tell(
+            "lobby", "\(name) waits in the lobby; to let it in: segue room admit \(ShellQuote.quote(plan.room)) \(participant.participant)",
+            ["participant": name, "number": "\(participant.participant)", "identity": participant.identity?.name ?? ""])
     }
 
     private static func words(for reason: RelayMessage.LeaveReason) -> String {

@@ -40,7 +40,8 @@ enum PairCommand {
         guard let code = answer.code, let expires = answer.expires else { throw PairTalk.nonsense }
         // The code itself alone on standard output, for scripts.
         Console.out("\(code.prefix(4))-\(code.dropFirst(4))")
-        Console.error("enter it on the other device: segue pair enter \(code.prefix(4))-\(code.dropFirst(4))")
+        let words = ["segue", "pair", "enter", "\(code.prefix(4))-\(code.dropFirst(4))"] + ClientConnect.repeated(arguments)
+        Console.error("enter it on the other device: \(Console.plain(ShellQuote.join(words)))")
         let made = try talk.wait(untilUnixMilliseconds: expires, or: "nobody has entered the code") { message in
             if case .pairMade(let made) = message { made } else { nil }
         }
@@ -116,7 +117,10 @@ final class PairTalk {
         asJSON = arguments.has("--json")
         conversation = try ClientConversation(ClientDriver(), ClientConnect(arguments, defaultName: defaultName))
         try conversation.open()
-        guard let fingerprint = conversation.welcome?.identity?.fingerprint else { throw PairTalk.nonsense }
+        guard let fingerprint = conversation.welcome?.identity?.fingerprint else {
+            throw CommandFailure(
+                code: .relay, message: "a pair is of two keys: a token alone does not do, a certificate is needed (--cert and --key)")
+        }
         self.fingerprint = fingerprint
     }
 

@@ -20,6 +20,7 @@ enum PublishCommand {
             .option("--rate", "FACTOR", "Faster (2) or slower (0.5) than real time."),
             .option("--wait-for-subscribers", "N", "Begin once N others are in the room."),
             .flag("--json", "Print the summary as JSON."),
+            ClientConnect.roleOption,
         ] + ClientConnect.options,
         operand: OperandSpec(name: "FILE", help: "Media files.", minimum: 1, maximum: 16, completion: .file),
         examples: [

@@ -27,11 +27,9 @@ struct DevelopmentBanner {
             lines.append("Warning: \(address) can be reached from other machines, but the certificates name this one as localhost only.")
         }
         guard let address = addresses.first else { return lines.joined(separator: "\n") + "\n" }
-        let common = (state.isNamed ? ["--state", state.path] : []) + connect(address) + ["--room", "demo"]
-        let curl = [
-            "curl", "--cacert", state.trustStore, "--cert", state.clientCertificate("alice"), "--key", state.clientKey("alice"),
-            "https://\(urlHost(address)):\(address.port)/healthz",
-        ]
+        let place = state.isNamed ? ["--state", state.path] : []
+        let client = place + connect(address)
+        let common = client + ["--room", "demo"]
         lines += [
             "",
             "Save what a room plays, as bob:",
@@ -39,11 +37,29 @@ struct DevelopmentBanner {
             "Publish media files into it, as alice:",
             "    " + ShellQuote.join([program, "publish"] + common + ["speech.opus", "clip.mp4"]),
             "Ask how the relay is:",
-            "    " + ShellQuote.join(curl),
+            "    " + ShellQuote.join(curl("alice", address, "/healthz")),
+            "Pair two devices: alice shows a code, bob enters it:",
+            "    " + ShellQuote.join([program, "pair", "code"] + client),
+            "    " + ShellQuote.join([program, "pair", "enter"] + client + ["CODE"]),
+            "See who is in the room, and as an administrator which rooms there are:",
+            "    " + ShellQuote.join([program, "room", "show"] + client + ["demo"]),
+            "    " + ShellQuote.join(curl("operator", address, "/v1/rooms")),
+            "Let a device enrol, where the relay runs with --client-certificates optional:",
+            "    " + ShellQuote.join([program, "ca", "token"] + place + ["--client", "carol", "--out", "carol.token"]),
+            "    "
+                + ShellQuote.join(
+                    [program, "enroll"] + connect(address) + ["--ca", state.trustStore, "--token-file", "carol.token", "--out", "carol"]),
             "",
             "Ctrl-C ends it.",
         ]
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func curl(_ client: String, _ address: SocketAddress, _ path: String) -> [String] {
+        [
+            "curl", "--cacert", state.trustStore, "--cert", state.clientCertificate(client), "--key", state.clientKey(client),
+            "https://\(urlHost(address)):\(address.port)\(path)",
+        ]
     }
 
     /// Nothing for the address that clients take by themselves.

@@ -61,7 +61,7 @@ struct AccessPolicyTests {
         }
     }
 
-    @Test("no rule reaches a pair's room, whatever it says", arguments: ["pair:", "pair:00", "pair:x"])
+    @Test("no rule reaches a pair's room, whatever it says", arguments: ["pair:", "pair:00", "pair:x", "PAIR:00", "Pair:x", "pAIr:"])
     func pairRooms(name: String) throws {
         var policy = AccessPolicy()
         policy.access = [try rule(["*"], ["*", "pair:*"], [.host])]

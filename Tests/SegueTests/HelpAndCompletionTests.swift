@@ -10,7 +10,8 @@ struct HelpAndCompletionTests {
         let expected: Set<String> = [
             "serve", "publish", "listen", "check", "completions", "ca", "ca init", "ca issue", "ca issue client", "ca issue server", "ca sign",
             "ca list",
-            "ca revoke", "ca renew", "ca crl", "ca export",
+            "ca revoke", "ca renew", "ca crl", "ca export", "room show", "room admit", "room deny", "room mute", "room unmute", "room remove",
+            "room promote", "room lock", "room unlock", "room end",
         ]
         #expect(expected.isSubset(of: paths), "missing: \(expected.subtracting(paths).sorted())")
     }

@@ -125,6 +125,14 @@ struct ServeTests {
         #expect(text.contains("    \(listen) --save out/\n"))
         #expect(text.contains(" \(url)\n"))
         #expect(text.contains("--cacert '/my state/ca.pem' --cert '/my state/clients/alice.pem' --key '/my state/clients/alice-key.pem'"))
+        let place = isNamed ? " --state '/my state'" : ""
+        let connect = listen.contains("--connect") ? " " + listen.split(separator: " ").dropFirst(2).prefix(2).joined(separator: " ") : ""
+        for line in [
+            "pair code\(place)\(connect)", "pair enter\(place)\(connect) CODE", "room show\(place)\(connect) demo",
+            "ca token\(place) --client carol --out carol.token",
+            "enroll\(connect) --ca '/my state/ca.pem' --token-file carol.token --out carol",
+        ] { #expect(text.contains("    segue \(line)\n"), "\(line)") }
+        #expect(text.contains("/v1/rooms"))
         #expect(text.contains("for this machine only"))
         #expect(text.contains("Warning") == !address.isLoopback)
     }

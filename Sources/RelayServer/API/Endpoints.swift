@@ -53,7 +53,8 @@ struct Endpoints {
     private func readiness() -> Response {
         guard !shared.readiness.isDraining else { return Endpoints.text(.serviceUnavailable, "draining\n") }
         let stale = shared.readiness.stale.map { "stale: \($0.rawValue)\n" }
-        return Endpoints.text(.ok, "ready\n" + stale.joined())
+        let unsaved = shared.readiness.grantsAreUnsaved ? "unsaved: grants\n" : ""
+        return Endpoints.text(.ok, "ready\n" + stale.joined() + unsaved)
     }
 
     private func metrics() -> Response {

@@ -100,7 +100,7 @@ extension EventLoop {
     /// Every act of an administrator, and of anybody else what was refused.
     func audit(_ exchange: HTTPExchange, _ answer: HTTPAnswer) {
         guard exchange.route.access == .admin else { return }
-        let outcome: Audit.Outcome = answer.status.code < 400 ? .done : .refused("\(answer.status.code)")
+        let outcome: Audit.Outcome = answer.status.code < 400 ? .done : .refused(answer.status.auditCode)
         shared.audit.record(
             exchange.route.name, by: exchange.principal?.name ?? "", isAdministrator: true, from: exchange.address, outcome,
             EventLoop.details(exchange.route, exchange.parameters))
@@ -141,4 +141,9 @@ extension Substring {
         while let last = text.last, isBlank(last) { text.removeLast() }
         return text
     }
+}
+
+extension HTTPStatus {
+    /// The status in the words of audit records: `not_found` for 404.
+    fileprivate var auditCode: String { String(reason.lowercased().map { $0.isLetter ? $0 : "_" }) }
 }

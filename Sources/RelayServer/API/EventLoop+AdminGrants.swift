@@ -29,6 +29,7 @@ extension EventLoop {
         let reply = PairReply(loop: index) { result in
             switch result {
             case .success: .httpAnswer(token: token, HTTPAnswer(.noContent))
+            case .failure(.notStored): .httpAnswer(token: token, .problem(.serviceUnavailable, Refusal.notStored.message))
             case .failure: .httpAnswer(token: token, .problem(.notFound, "There is no such grant."))
             }
         }

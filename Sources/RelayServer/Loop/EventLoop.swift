@@ -68,8 +68,12 @@ final class EventLoop {
     var ringsWritten: [Bool]
     /// What other loops posted.
     var mail: [LoopMessage] = []
+    private var mailPlace = 0
+    /// Mail is left for the next turn, here or in the box.
+    private var mailWaits = false
     /// What this loop posted to itself.
     var inbox: [LoopMessage] = []
+    private var inboxPlace = 0
     /// Messages that found a mailbox full; tried again each turn.
     var outbox: [[LoopMessage]]
     var handshakeBudget = 0
@@ -84,6 +88,9 @@ final class EventLoop {
     static let egressBytes = 16 << 10
     static let housekeepingMilliseconds: UInt64 = 250
     static let outboxMessagesMax = 1 << 18
+    /// Media waits meanwhile.
+    private static let mailMillisecondsPerTurn: UInt64 = 2
+    private static let messagesPerLook = 8
     static let auditStepsPerTurn = 20_000
 
     init(index: Int, shared: Shared, context: TLSContext, listeners: consuming [LoopListener]) throws(SystemFault) {
@@ -124,7 +131,8 @@ final class EventLoop {
     func run() {
         while !isStopping {
             // The clock is read again after the wait: a turn's time is that of its events.
-            let hasWork = !readLater.isEmpty || !requestTurns.isEmpty || !reviews.isEmpty || !recheck.isDone
+            let hasWork =
+                mailWaits || !inbox.isEmpty || !readLater.isEmpty || !requestTurns.isEmpty || !reviews.isEmpty || !recheck.isDone
             let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
@@ -159,7 +167,7 @@ final class EventLoop {
             }
         }
         // Frames go before the messages that were posted after them: a stream's last frames before the news of its end.
-        shared.mailboxes[index].drain(into: &mail)
+        takeMail()
         drainRings()
         handleMail()
         if !reviews.isEmpty { reviewSome() }
@@ -230,19 +238,38 @@ final class EventLoop {
         }
     }
 
-    private func handleMail() {
-        for message in mail { handle(message) }
-        mail.removeAll(keepingCapacity: true)
+    /// Empties the box, unless mail is left from the turn before: that goes first, so that mail keeps its order.
+    private func takeMail() {
+        mailWaits = !mail.isEmpty
+        if mail.isEmpty { shared.mailboxes[index].drain(into: &mail) }
     }
 
-    /// Handles what is in the inbox, and what that posts to this loop itself.
+    /// Handles mail for as long as a turn may take with it; the rest has its turn in the next. Whoever sends more than a loop can do waits, not everybody.
+    private func handleMail() {
+        let end = MonotonicClock.now().advanced(byMilliseconds: EventLoop.mailMillisecondsPerTurn)
+        while mailPlace < mail.count {
+            handle(mail[mailPlace])
+            mailPlace += 1
+            if mailPlace.isMultiple(of: EventLoop.messagesPerLook), MonotonicClock.now() >= end { break }
+        }
+        guard mailPlace == mail.count else {
+            mailWaits = true
+            return
+        }
+        mail.removeAll(keepingCapacity: true)
+        mailPlace = 0
+    }
+
+    /// Handles what is in the inbox, and what that posts to this loop itself, for as long as a turn may take with it.
     func drainInbox() {
-        var place = 0
-        while place < inbox.count {
-            handle(inbox[place])
-            place += 1
+        let end = MonotonicClock.now().advanced(byMilliseconds: EventLoop.mailMillisecondsPerTurn)
+        while inboxPlace < inbox.count {
+            handle(inbox[inboxPlace])
+            inboxPlace += 1
+            if inboxPlace.isMultiple(of: EventLoop.messagesPerLook), MonotonicClock.now() >= end { return }
         }
         inbox.removeAll(keepingCapacity: true)
+        inboxPlace = 0
     }
 
     private func handle(_ message: LoopMessage) {

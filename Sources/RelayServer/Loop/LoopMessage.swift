@@ -142,6 +142,8 @@ struct Joined: Sendable {
     /// The participants as a JSON array, made of pieces that were encoded once each: large rooms fill in seconds.
     let participants: [UInt8]
     let streams: [StreamEntry]
+    /// For a host, who waits: messages that go right behind the answer, so that whoever asks anything after it has them all.
+    var lobby: [[UInt8]] = []
 }
 
 /// A stream as every loop with members knows it.

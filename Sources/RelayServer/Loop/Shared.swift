@@ -52,7 +52,8 @@ final class Shared: Sendable {
         for _ in 0..<configuration.loops { wakes.append(try EventFD()) }
         self.wakes = wakes
         mailboxes = wakes.map { Mailbox(capacity: Shared.mailboxMessagesMax, wake: $0) }
-        pairWorker = try PairWorker(path: pairing.grantFile, signer: pairing.signer, log: log, replies: mailboxes[PairDesk.loop])
+        pairWorker = try PairWorker(
+            path: pairing.grantFile, signer: pairing.signer, log: log, readiness: readiness, replies: mailboxes[PairDesk.loop])
         // A ring takes records of up to half its capacity: two of the largest frames. Untouched memory costs nothing.
         let ringBytes = configuration.loops > 1 ? max(configuration.limits.videoFrameBytesMax * 4, 1 << 20) : 64
         rings = (0..<configuration.loops).map { from in
@@ -108,6 +109,15 @@ final class DrainState: Sendable {
 
     func setStaleStaples(_ count: Int) {
         staples.store(count, ordering: .releasing)
+    }
+
+    /// The ledger of grants could not be written: what has happened since would be lost with the process.
+    private let unsavedGrants = Atomic<Bool>(false)
+
+    var grantsAreUnsaved: Bool { unsavedGrants.load(ordering: .acquiring) }
+
+    func setGrantsAreUnsaved(_ areUnsaved: Bool) {
+        unsavedGrants.store(areUnsaved, ordering: .releasing)
     }
 
     func beginDraining() {

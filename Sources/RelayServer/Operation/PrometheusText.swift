@@ -28,6 +28,7 @@ struct PrometheusText {
         byLabel(
             "segue_reload_failed", "gauge", "1 while changed files of a part of the configuration could not be taken over.", "part",
             Dictionary(uniqueKeysWithValues: ReloadPart.allCases.map { ($0.rawValue, stale.contains($0) ? 1 : 0) }))
+        single("segue_grants_unsaved", "gauge", "1 while the grants of pairs could not be written down.", readiness.grantsAreUnsaved ? 1 : 0)
         single(
             "segue_ocsp_responses_stale", "gauge", "OCSP responses past their nextUpdate, or that could not be taken over.",
             Double(readiness.staleStaples))

@@ -13,7 +13,7 @@ extension EventLoop {
         case .vanished(let address): desk.broker.vanished(address)
         case .ask(let ask): decide(ask, desk)
         case .join(let join): admit(join, desk)
-        case .stored(let version): desk.stored(version)
+        case .stored(let version, let isOnDisk): desk.stored(version, isOnDisk: isOnDisk)
         case .signed(let signed, var ask):
             for one in signed { desk.remember(one) }
             ask.isSigned = true
@@ -45,10 +45,14 @@ extension EventLoop {
         do throws(PairRefusal) {
             try answer(ask, desk)
         } catch {
-            let refusal = Refusal(error)
-            shared.audit.record(ask.request.type, by: ask.actor, from: ask.origin, .refused(refusal.code))
-            post(.toSession(token: ask.address.token, .answer(requestID: ask.requestID, .failure(refusal))), to: ask.address.loop)
+            refuse(ask, error)
         }
+    }
+
+    private func refuse(_ ask: PairAsk, _ fault: PairRefusal) {
+        let refusal = Refusal(fault)
+        shared.audit.record(ask.request.type, by: ask.actor, from: ask.origin, .refused(refusal.code))
+        post(.toSession(token: ask.address.token, .answer(requestID: ask.requestID, .failure(refusal))), to: ask.address.loop)
     }
 
     private func answer(_ ask: PairAsk, _ desk: PairDesk) throws(PairRefusal) {
@@ -86,7 +90,9 @@ extension EventLoop {
         case .pairRevoke(let reference):
             try desk.broker.revoke(reference.pair, by: ask.address, at: moment)
             // The pair is dead at once; the answer also says that it stays so.
-            desk.whenStored { [unowned self] in succeed(ask, .init(), [("pair", reference.pair)]) }
+            desk.whenStored { [unowned self] isOnDisk in
+                if isOnDisk { succeed(ask, .init(), [("pair", reference.pair)]) } else { refuse(ask, .notStored) }
+            }
         case .pairDevices(let peer):
             var answer = RelayMessage.Answer()
             answer.devices = try desk.broker.devices(of: peer.peer, by: ask.address, at: moment).compactMap { device in
@@ -151,7 +157,7 @@ extension EventLoop {
     private func revokeGrant(_ id: String, _ reply: PairReply, _ desk: PairDesk) {
         do throws(PairRefusal) {
             let grant = try desk.broker.revokeByAdministrator(id, at: pairMoment)
-            desk.whenStored { [unowned self] in post(reply.message(.success([grant])), to: reply.loop) }
+            desk.whenStored { [unowned self] isOnDisk in post(reply.message(isOnDisk ? .success([grant]) : .failure(.notStored)), to: reply.loop) }
         } catch {
             post(reply.message(.failure(error)), to: reply.loop)
         }

@@ -53,7 +53,12 @@ extension EventLoop {
         guard let principal = channel.principal, let party = PairParty(principal), join.role == nil || join.role == .speaker else {
             throw .notAllowed
         }
-        let admission = RoomAdmission(role: .speaker, publish: .all, settings: RoomSettings())
+        var settings = policy.settings(of: name)
+        let missing = settings.missing(principal.proofs)
+        guard missing.isEmpty else { throw Refusal(AccessRefusal.missingProof(missing)) }
+        // The two let each other in.
+        settings.hasLobby = false
+        let admission = RoomAdmission(role: .speaker, publish: .all, settings: settings)
         let request = beginJoin(channel, id, name, admission, displayName: join.displayName)
         post(.pairing(.join(PairJoin(request: request, fingerprint: party.fingerprint, grant: join.grant))), to: PairDesk.loop)
     }

@@ -16,7 +16,7 @@ final class PairDesk {
     private var signed: [String: PairSigner.Signed] = [:]
     private(set) var version: UInt64 = 0
     /// Revocations are answered when they would survive a crash.
-    private var waiting: [(version: UInt64, answer: () -> Void)] = []
+    private var waiting: [(version: UInt64, answer: (_ isOnDisk: Bool) -> Void)] = []
 
     private static let signedMax = 4_096
 
@@ -60,15 +60,15 @@ final class PairDesk {
         worker.store(broker.ledger.entries, version: version)
     }
 
-    /// Does something once the ledger is on the disk that the next ``store()`` hands over.
-    func whenStored(_ answer: @escaping () -> Void) {
+    /// Does something once the ledger that the next ``store()`` hands over is on the disk, or could not be written.
+    func whenStored(_ answer: @escaping (_ isOnDisk: Bool) -> Void) {
         waiting.append((version + 1, answer))
     }
 
-    func stored(_ version: UInt64) {
+    func stored(_ version: UInt64, isOnDisk: Bool) {
         let ready = waiting.prefix { $0.version <= version }
         waiting.removeFirst(ready.count)
-        for entry in ready { entry.answer() }
+        for entry in ready { entry.answer(isOnDisk) }
     }
 }
 

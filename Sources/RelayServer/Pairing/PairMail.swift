@@ -8,8 +8,8 @@ enum PairMail: Sendable {
     case vanished(MemberAddress)
     case ask(PairAsk)
     case join(PairJoin)
-    /// The ledger of this version, or a later one, is on the disk.
-    case stored(UInt64)
+    /// The ledger of this version, or a later one, is on the disk, or could not be written.
+    case stored(UInt64, isOnDisk: Bool)
     case signed([PairSigner.Signed], for: PairAsk)
     /// For administrators: all grants.
     case listGrants(PairReply)

@@ -21,6 +21,7 @@ final class PairWorker: Sendable {
     private let signer: PairSigner
     private let replies: Mailbox<LoopMessage>
     private let log: Log
+    private let readiness: DrainState
     private let jobs: Mailbox<Job>
     private let wake: EventFD
     private let state = Locked(State())
@@ -32,10 +33,11 @@ final class PairWorker: Sendable {
     /// - Parameters:
     ///   - path: the file that grants are kept in; `nil`: they end with the process.
     ///   - replies: of the loop that pairing lives on.
-    init(path: String?, signer: PairSigner, log: Log, replies: Mailbox<LoopMessage>) throws(SystemFault) {
+    init(path: String?, signer: PairSigner, log: Log, readiness: DrainState, replies: Mailbox<LoopMessage>) throws(SystemFault) {
         self.path = path
         self.signer = signer
         self.log = log
+        self.readiness = readiness
         self.replies = replies
         wake = try EventFD()
         jobs = Mailbox(capacity: PairWorker.jobsMax, wake: wake)
@@ -100,21 +102,27 @@ final class PairWorker: Sendable {
         _ = unsafe poll(&descriptor, 1, milliseconds)
     }
 
-    /// Writes the newest ledger, if one waits. A disk that fails is told of and tried again; whoever waits for the disk is not kept waiting for its repair.
+    /// Writes the newest ledger, if one waits. A disk that fails is told of and tried again; whoever waits for the disk hears at once that it has failed.
     private func write(hasFailed: Bool) -> Bool {
         let waiting = state.withLock { state in
             defer { state.entries = nil }
             return state.entries.map { ($0, state.version) }
         }
         guard let (entries, version) = waiting else { return true }
-        defer { reply(.stored(version)) }
-        guard let path else { return true }
+        guard let path else {
+            reply(.stored(version, isOnDisk: true))
+            return true
+        }
         do throws(StateFault) {
             try GrantFile.write(entries, to: path)
+            readiness.setGrantsAreUnsaved(false)
+            reply(.stored(version, isOnDisk: true))
             if hasFailed { log.info("grants_stored_again", [("path", path)]) }
             return true
         } catch {
             if !hasFailed { log.error("grants_not_stored", [("fault", "\(error)")]) }
+            readiness.setGrantsAreUnsaved(true)
+            reply(.stored(version, isOnDisk: false))
             state.withLock { state in
                 if state.entries == nil { state.entries = entries }
             }

@@ -54,6 +54,7 @@ extension EventLoop {
             answer.locked = joined.isLocked
             answer.streams = joined.streams.map(\.info)
             sendText(channel, RelayMessage.ok(id: requestID, answer).encoded(with: "participants", joined.participants))
+            for message in joined.lobby { sendText(channel, message) }
             if joining.policyGeneration != policyGeneration { review(channel) }
         }
     }

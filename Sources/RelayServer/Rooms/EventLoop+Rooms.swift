@@ -36,8 +36,9 @@ extension EventLoop {
             switch entry {
             case .joined(let room, let member):
                 announceArrival(of: member, in: room)
-                post(.joined(token: request.address.token, requestID: request.requestID, .success(joined(room, member))), to: request.address.loop)
-                if member.role.mayModerate { showLobby(of: room, to: member) }
+                var joined = joined(room, member)
+                if member.role.mayModerate { joined.lobby = room.waiting.map { RelayMessage.lobbyWaiting($0.participant).encoded } }
+                post(.joined(token: request.address.token, requestID: request.requestID, .success(joined)), to: request.address.loop)
             case .waiting(let room, let member):
                 let place = LobbyPlace(
                     room: room.number, name: room.name, home: index, participant: member.id, role: member.role)

@@ -8,6 +8,7 @@ import WebSocketProtocol
 extension EventLoop {
     static let protocolVersion = 1
     private static let displayNameBytesMax = 64
+    private static let bytesPerRule = 2
     private static let sourceBytesMax = 64
     private static let streamsPerRequestMax = 1_024
 
@@ -108,6 +109,11 @@ extension EventLoop {
         }
         if let displayName = join.displayName, displayName.utf8.count > EventLoop.displayNameBytesMax { throw .badValue("displayName") }
         guard !shared.readiness.isDraining else { throw .draining }
+        // Every rule may have to be looked at: with a long policy a join costs as much as so long a message.
+        guard channel.requestBudget.take(byteCount: policy.access.count * EventLoop.bytesPerRule, now: now) else {
+            beginClose(channel, .policyViolation, reason: "more than controlMessagesPerSecondMax", counted: "control_rate")
+            return
+        }
         do throws(Refusal) {
             if name.isPair {
                 try joinPair(channel, id, join, name)
