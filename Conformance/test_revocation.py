@@ -204,14 +204,14 @@ def test_bad_list_keeps_the_old_and_says_so(authority: Authority, launch: Callab
 @pytest.mark.parametrize("what", ["list", "chain", "key"])
 def test_a_pipe_in_place_of_a_file_is_not_waited_for(authority: Authority, launch: Callable[..., Relay], what: str) -> None:
     """Who reads the files also takes over policies and ends the relay: a FIFO without a writer must not hold that up."""
-    relay = launch()
+    relay = launch(checks=100)
     folder = authority.directory
     file = {"list": authority.revocations, "chain": folder / "server.pem", "key": folder / "server-key.pem"}[what]
     good = file.read_bytes()
     file.unlink()
     os.mkfifo(file)
     wait_until("/readyz tells", lambda: "stale: tls" in relay.get("/readyz")[2])
-    assert "is not a regular file" in relay.log()
+    wait_until("the log tells why", lambda: "is not a regular file" in relay.log())
     os.rename(file, folder / "fifo")
     file.write_bytes(good)
     wait_until("/readyz tells no more", lambda: "stale" not in relay.get("/readyz")[2])
