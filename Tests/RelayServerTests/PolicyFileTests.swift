@@ -124,7 +124,7 @@ struct PolicyFileTests {
                 Issue.record("\(path) was read")
             } catch {
                 #expect(error.faults.map(\.path) == ["policy"])
-                #expect(error.faults.first?.message.contains(path) == true)
+                #expect(error.faults.first?.file == path)
             }
         }
         #expect(throws: StateFault.self) { try StateFolder.read(fifo, bytesMax: 10) }
