@@ -94,20 +94,7 @@ enum DERSequence {
 /// Percent-encoding (RFC 3986 §2.1). A plus stands for itself: base64 has it, and Envoy encodes spaces as `%20`.
 enum PercentText {
     static func decode(_ text: String) throws(ForwardedCertificateFault) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        var characters = text.utf8.makeIterator()
-        while let character = characters.next() {
-            guard character == Grammar.percent else {
-                bytes.append(character)
-                continue
-            }
-            guard let high = characters.next().flatMap(Grammar.hexValue), let low = characters.next().flatMap(Grammar.hexValue) else {
-                throw .malformedField
-            }
-            bytes.append(high << 4 | low)
-        }
-        guard bytes.allSatisfy({ $0 < 0x80 }) else { throw .malformedField }
+        guard let bytes = PercentDecoding.bytes(text.utf8), bytes.allSatisfy({ $0 < 0x80 }) else { throw .malformedField }
         return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -4,21 +4,26 @@ package enum PercentDecoding {
     ///
     /// - Returns: `nil` for a percent sign without two hexadecimal digits, for bytes that are not UTF-8, and for control characters.
     package static func decode(_ text: some StringProtocol) -> String? {
-        var bytes: [UInt8] = []
-        var pending: [UInt8] = []
-        for byte in text.utf8 {
-            if !pending.isEmpty || byte == Grammar.percent {
-                pending.append(byte)
-                guard pending.count == 3 else { continue }
-                guard let high = Grammar.hexValue(pending[1]), let low = Grammar.hexValue(pending[2]) else { return nil }
-                bytes.append(high << 4 | low)
-                pending.removeAll(keepingCapacity: true)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        guard pending.isEmpty, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
+        guard let bytes = bytes(text.utf8), bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
         return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// The bytes that are meant, whatever they are.
+    ///
+    /// - Returns: `nil` for a percent sign without two hexadecimal digits.
+    static func bytes(_ text: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.underestimatedCount)
+        var characters = text.makeIterator()
+        while let character = characters.next() {
+            guard character == Grammar.percent else {
+                bytes.append(character)
+                continue
+            }
+            guard let high = characters.next().flatMap(Grammar.hexValue), let low = characters.next().flatMap(Grammar.hexValue) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
     }
 
     /// The members of a query, `name=value` joined by `&`, in order; one without an equals sign has an empty value.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import RelayServer
 
 /// Standard output and standard error, written at once: what is buffered is lost in a crash.
 enum Console {
@@ -34,19 +35,7 @@ enum Console {
 
     /// A peer's text must not draw on the terminal.
     static func plain(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            result.unicodeScalars.append(isHarmless(scalar) ? scalar : "\u{FFFD}")
-        }
-        return result
-    }
-
-    /// Neither a control character nor one that turns the direction of what follows.
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: false
-        default: true
-        }
+        Log.plain(text)
     }
 
     fileprivate static func put(_ text: String, _ descriptor: Int32) {

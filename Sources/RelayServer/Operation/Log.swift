@@ -125,11 +125,16 @@ package final class Log: Sendable {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// A peer's text must not draw on the operator's terminal.
     private static func sanitised(_ text: String) -> String {
+        let plain = Log.plain(text)
+        return plain.contains(" ") ? "\"\(plain)\"" : plain
+    }
+
+    /// A peer's text must not draw on a person's terminal.
+    package static func plain(_ text: String) -> String {
         var plain = ""
         for scalar in text.unicodeScalars { plain.unicodeScalars.append(isHarmless(scalar) ? scalar : "\u{FFFD}") }
-        return plain.contains(" ") ? "\"\(plain)\"" : plain
+        return plain
     }
 
     /// Neither a control character nor one that turns the direction of what follows.
