@@ -14,6 +14,7 @@ package enum ClientRequest: Sendable, Equatable {
     case time(TimeExchange)
     case requestKeyFrame(StreamReference)
     case authenticate(Authenticate)
+    case report(ReceiverReport)
     case mute(Mute)
     case remove(ParticipantReference)
     case promote(Promote)
@@ -39,12 +40,19 @@ package enum ClientRequest: Sendable, Equatable {
         package var token: String?
         /// The device's name, shown to devices of the same identity; at most 64 bytes.
         package var device: String?
+        package var wishes: SessionWishes?
+        /// Goes on with a session whose connection was lost or is about to be replaced.
+        package var resume: Resumption?
 
-        package init(versions: [Int], client: ClientName?, token: String? = nil, device: String? = nil) {
+        package init(
+            versions: [Int], client: ClientName?, token: String? = nil, device: String? = nil, wishes: SessionWishes? = nil, resume: Resumption? = nil
+        ) {
             self.versions = versions
             self.client = client
             self.token = token
             self.device = device
+            self.wishes = wishes
+            self.resume = resume
         }
     }
 
@@ -82,12 +90,21 @@ package enum ClientRequest: Sendable, Equatable {
         package var description: StreamDescription?
         /// What the stream is of: `microphone`, `camera`, `screen` or the publisher's own word; at most 64 bytes.
         package var source: String?
+        /// Simulcast: the encodings that the stream's frames are of, lowest first. Absent: one encoding, spatial layer 0.
+        package var layers: [StreamLayer]?
+        /// Whose layers go first when a subscriber's bandwidth does not carry all; absent: medium.
+        package var priority: StreamPriority?
 
-        package init(kind: StreamKind, codec: String, description: StreamDescription?, source: String?) {
+        package init(
+            kind: StreamKind, codec: String, description: StreamDescription?, source: String?, layers: [StreamLayer]? = nil,
+            priority: StreamPriority? = nil
+        ) {
             self.kind = kind
             self.codec = codec
             self.description = description
             self.source = source
+            self.layers = layers
+            self.priority = priority
         }
     }
 
@@ -103,12 +120,27 @@ package enum ClientRequest: Sendable, Equatable {
         /// These streams; or, with `all`, every stream of the room but one's own, those to come included.
         package var streams: [UInt32]?
         package var all: Bool?
+        /// Every stream of the room but one's own whose `source` is one of these, those to come included.
+        package var sources: [String]?
         package var delivery: Delivery?
+        /// Nothing above these layers, whatever the bandwidth.
+        package var maxLayer: LayerBound?
+        /// Video of one stream, bits a second at most.
+        package var maxBitrate: Double?
+        /// Milliseconds after which a queued frame is of no use to this subscriber; it can only shorten the class's deadline.
+        package var maxDelay: Double?
 
-        package init(streams: [UInt32]?, all: Bool?, delivery: Delivery?) {
+        package init(
+            streams: [UInt32]?, all: Bool?, sources: [String]? = nil, delivery: Delivery?, maxLayer: LayerBound? = nil, maxBitrate: Double? = nil,
+            maxDelay: Double? = nil
+        ) {
             self.streams = streams
             self.all = all
+            self.sources = sources
             self.delivery = delivery
+            self.maxLayer = maxLayer
+            self.maxBitrate = maxBitrate
+            self.maxDelay = maxDelay
         }
     }
 
@@ -130,9 +162,28 @@ package enum ClientRequest: Sendable, Equatable {
     package struct TimeExchange: Codable, Sendable, Equatable {
         /// The client's clock in milliseconds, given back as it came.
         package var clientTime: Double
+        /// The exchange before this one, completed: from it the relay knows round trip, offset and drift.
+        package var last: CompletedExchange?
 
-        package init(clientTime: Double) {
+        package init(clientTime: Double, last: CompletedExchange? = nil) {
             self.clientTime = clientTime
+            self.last = last
+        }
+    }
+
+    /// One finished time exchange as its client saw it; all in milliseconds.
+    package struct CompletedExchange: Codable, Sendable, Equatable {
+        /// The client's clock when it asked.
+        package var clientTime: Double
+        /// The relay's, as it answered.
+        package var serverTime: Double
+        /// The client's clock when the answer came.
+        package var received: Double
+
+        package init(clientTime: Double, serverTime: Double, received: Double) {
+            self.clientTime = clientTime
+            self.serverTime = serverTime
+            self.received = received
         }
     }
 
@@ -149,6 +200,7 @@ package enum ClientRequest: Sendable, Equatable {
         case .time: "time"
         case .requestKeyFrame: "keyframe.request"
         case .authenticate: "authenticate"
+        case .report: "report"
         case .mute: "mute"
         case .remove: "remove"
         case .promote: "promote"

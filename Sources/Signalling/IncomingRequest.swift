@@ -49,6 +49,7 @@ package struct IncomingRequest: Sendable, Equatable {
             case "unsubscribe": return .unsubscribe(try decoder.decode(ClientRequest.Unsubscribe.self, from: data))
             case "time": return .time(try decoder.decode(ClientRequest.TimeExchange.self, from: data))
             case "keyframe.request": return .requestKeyFrame(try decoder.decode(ClientRequest.StreamReference.self, from: data))
+            case "report": return .report(try decoder.decode(ClientRequest.ReceiverReport.self, from: data))
             case "authenticate": return .authenticate(try decoder.decode(ClientRequest.Authenticate.self, from: data))
             default:
                 if let request = try moderation(type, data, decoder) ?? pairing(type, data, decoder) { return request }

@@ -25,6 +25,7 @@ extension ClientRequest {
             case .unsubscribe(let body): try body.encode(to: encoder)
             case .time(let body): try body.encode(to: encoder)
             case .authenticate(let body): try body.encode(to: encoder)
+            case .report(let body): try body.encode(to: encoder)
             case .mute(let body): try body.encode(to: encoder)
             case .promote(let body): try body.encode(to: encoder)
             case .lock(let body): try body.encode(to: encoder)

@@ -23,6 +23,12 @@ package enum RelayMessage: Sendable, Equatable {
     case pairDeclined(request: String)
     case pairWithdrawn(PairWithdrawal)
     case pairRevoked(PairRevocation)
+    case congested(Congestion)
+    case recovered(Congestion)
+    case layersWanted(LayersWanted)
+    case streamGap(StreamGap)
+    case streamReport(StreamQuality)
+    case keepAlive
 
     package struct Welcome: Codable, Sendable, Equatable {
         package var version: Int
@@ -32,14 +38,26 @@ package enum RelayMessage: Sendable, Equatable {
         /// Milliseconds since 1970-01-01T00:00Z at the relay.
         package var serverTime: Double
         package var node: String
+        /// What to come back with after a lost connection; absent where the relay keeps no lost sessions.
+        package var resumeToken: String?
+        /// How long a lost session is kept.
+        package var resumeMilliseconds: UInt64?
+        /// What the session is again, when `hello` asked to resume it.
+        package var resumed: ResumedSession?
 
-        package init(version: Int, session: String, identity: Identity?, limits: SessionLimits, serverTime: Double, node: String) {
+        package init(
+            version: Int, session: String, identity: Identity?, limits: SessionLimits, serverTime: Double, node: String, resumeToken: String? = nil,
+            resumeMilliseconds: UInt64? = nil, resumed: ResumedSession? = nil
+        ) {
             self.version = version
             self.session = session
             self.identity = identity
             self.limits = limits
             self.serverTime = serverTime
             self.node = node
+            self.resumeToken = resumeToken
+            self.resumeMilliseconds = resumeMilliseconds
+            self.resumed = resumed
         }
     }
 
@@ -136,8 +154,15 @@ package enum RelayMessage: Sendable, Equatable {
         package var codec: String
         package var description: StreamDescription?
         package var source: String?
+        package var layers: [StreamLayer]?
+        package var priority: StreamPriority?
 
-        package init(stream: UInt32, participant: UInt32, kind: StreamKind, codec: String, description: StreamDescription?, source: String?) {
+        package init(
+            stream: UInt32, participant: UInt32, kind: StreamKind, codec: String, description: StreamDescription?, source: String?,
+            layers: [StreamLayer]? = nil, priority: StreamPriority? = nil
+        ) {
+            self.layers = layers
+            self.priority = priority
             self.stream = stream
             self.participant = participant
             self.kind = kind
@@ -210,6 +235,12 @@ extension RelayMessage {
         case "pair.declined": return .pairDeclined(request: try decoder.decode(ClientRequest.PairRequestReference.self, from: data).request)
         case "pair.withdrawn": return .pairWithdrawn(try decoder.decode(PairWithdrawal.self, from: data))
         case "pair.revoked": return .pairRevoked(try decoder.decode(PairRevocation.self, from: data))
+        case "congested": return .congested(try decoder.decode(Congestion.self, from: data))
+        case "recovered": return .recovered(try decoder.decode(Congestion.self, from: data))
+        case "layers.wanted": return .layersWanted(try decoder.decode(LayersWanted.self, from: data))
+        case "stream.gap": return .streamGap(try decoder.decode(StreamGap.self, from: data))
+        case "stream.report": return .streamReport(try decoder.decode(StreamQuality.self, from: data))
+        case "keepalive": return .keepAlive
         default: return nil
         }
     }
@@ -258,6 +289,12 @@ extension RelayMessage: Encodable {
             try RelayMessage.write(encoder, "pair.declined", id: nil, ClientRequest.PairRequestReference(request: request))
         case .pairWithdrawn(let body): try RelayMessage.write(encoder, "pair.withdrawn", id: nil, body)
         case .pairRevoked(let body): try RelayMessage.write(encoder, "pair.revoked", id: nil, body)
+        case .congested(let body): try RelayMessage.write(encoder, "congested", id: nil, body)
+        case .recovered(let body): try RelayMessage.write(encoder, "recovered", id: nil, body)
+        case .layersWanted(let body): try RelayMessage.write(encoder, "layers.wanted", id: nil, body)
+        case .streamGap(let body): try RelayMessage.write(encoder, "stream.gap", id: nil, body)
+        case .streamReport(let body): try RelayMessage.write(encoder, "stream.report", id: nil, body)
+        case .keepAlive: try Head(type: "keepalive", id: nil).encode(to: encoder)
         }
     }
 

@@ -92,6 +92,8 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static func tokenRefused(_ why: String) -> Refusal {
         Refusal(code: "token_refused", message: "The token is not accepted: \(why).", retry: false)
     }
+    package static let resumeRefused = Refusal(
+        code: "resume_refused", message: "There is no such session to resume: say hello without it.", retry: false)
     package static func proofRequired(_ what: String) -> Refusal {
         Refusal(code: "proof_required", message: "The room asks for \(what) as well.", retry: false)
     }

@@ -223,6 +223,13 @@ final class ListeningRoom {
             tell("lobby-left", "\(name) waits no more", ["participant": name, "number": "\(number)"])
         case .roomAdmitted: break
         case .pairRequested, .pairMade, .pairDeclined, .pairWithdrawn, .pairRevoked: break
+        case .congested:
+            if tag == 0 { tell("congested", "the connection does not carry what is due: the relay sends less", [:]) }
+        case .recovered: if tag == 0 { tell("recovered", "the connection carries it again", [:]) }
+        case .streamGap(let gap):
+            guard tag == 0 else { return }
+            tell("gap", "stream \(gap.stream) lacks \(gap.frames) frames", ["stream": "\(gap.stream)", "frames": "\(gap.frames)"])
+        case .layersWanted, .streamReport, .keepAlive: break
         case .keyFrameRequested, .welcome, .ok, .error: break
         }
     }

@@ -89,7 +89,7 @@ extension EventLoop {
         do {
             let info = RelayMessage.StreamInfo(
                 stream: 0, participant: request.participant.value, kind: request.body.kind, codec: request.body.codec,
-                description: request.body.description, source: request.body.source)
+                description: request.body.description, source: request.body.source, layers: request.body.layers, priority: request.body.priority)
             let settings = home.rooms[request.room].map { self.settings(of: $0.name) } ?? RoomSettings()
             let (room, stream) = try home.publish(
                 request.room, request.participant, lane: request.lane, settings: settings, description: info)

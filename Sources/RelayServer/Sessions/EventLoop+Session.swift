@@ -47,12 +47,8 @@ extension EventLoop {
         guard channel.sessionID != "" else { throw .helloFirst }
         switch request {
         case .hello: break
-        case .time(let time):
-            guard time.clientTime.isFinite else { throw .badValue("clientTime") }
-            var answer = RelayMessage.Answer()
-            answer.clientTime = time.clientTime
-            answer.serverTime = Double(WallClock.now())
-            send(channel, .ok(id: id, answer))
+        case .time(let time): try exchangeTime(channel, id, time)
+        case .report(let report): try self.report(channel, id, report)
         case .join(let join): try self.join(channel, id, join)
         case .leave:
             guard channel.isInRoomOrLobby else { throw Refusal(RoomFault.notAMember) }

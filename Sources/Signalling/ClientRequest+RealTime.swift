@@ -1,0 +1,115 @@
+extension ClientRequest {
+    /// How a session wants to be served, said once in `hello`.
+    package struct SessionWishes: Codable, Sendable, Equatable {
+        /// Video frames may come cut into parts, so that audio need not wait for a large one.
+        package var parts: Bool?
+        /// Several frames may come in one message.
+        package var bundles: BundleWish?
+        /// A data message at least this often (milliseconds): for balancers that do not count pings.
+        package var keepAliveMilliseconds: Double?
+
+        package init(parts: Bool? = nil, bundles: BundleWish? = nil, keepAliveMilliseconds: Double? = nil) {
+            self.parts = parts
+            self.bundles = bundles
+            self.keepAliveMilliseconds = keepAliveMilliseconds
+        }
+    }
+
+    package struct BundleWish: Codable, Sendable, Equatable {
+        /// How long a frame may be held so that others can join it: 0 to 10 ms.
+        package var delayMilliseconds: Double
+
+        package init(delayMilliseconds: Double) {
+            self.delayMilliseconds = delayMilliseconds
+        }
+    }
+
+    /// Comes back to a session by the token that `welcome` gave.
+    package struct Resumption: Codable, Sendable, Equatable {
+        package var token: String
+        /// The last frame that came of each stream; streams of which none came are left out.
+        package var received: [ReceivedFrame]?
+
+        package init(token: String, received: [ReceivedFrame]? = nil) {
+            self.token = token
+            self.received = received
+        }
+    }
+
+    package struct ReceivedFrame: Codable, Sendable, Equatable {
+        package var stream: UInt32
+        package var sequence: UInt32
+        package var timestamp: UInt32
+
+        package init(stream: UInt32, sequence: UInt32, timestamp: UInt32) {
+            self.stream = stream
+            self.sequence = sequence
+            self.timestamp = timestamp
+        }
+    }
+
+    /// What a receiver says of the streams it plays; counts are totals since it subscribed.
+    package struct ReceiverReport: Codable, Sendable, Equatable {
+        package var streams: [StreamReport]
+
+        package init(streams: [StreamReport]) {
+            self.streams = streams
+        }
+    }
+
+    package struct StreamReport: Codable, Sendable, Equatable {
+        package var stream: UInt32
+        /// Frames that came, were played, were concealed because they were missing, and came too late to be played.
+        package var received: UInt64?
+        package var played: UInt64?
+        package var concealed: UInt64?
+        package var late: UInt64?
+        /// What the jitter buffer holds, and the mean deviation of arrival, in milliseconds.
+        package var bufferMilliseconds: Double?
+        package var jitterMilliseconds: Double?
+        /// Bits a second that arrived of the stream, over the last seconds.
+        package var bitrate: Double?
+
+        package init(stream: UInt32) {
+            self.stream = stream
+        }
+    }
+}
+
+/// One encoding of a stream, or one spatial layer of it.
+package struct StreamLayer: Codable, Sendable, Equatable {
+    /// Temporal layers in this encoding, 1 to 8; absent: 1.
+    package var temporalLayers: Int?
+    package var width: Int?
+    package var height: Int?
+    package var frameRate: Double?
+    /// Bits a second that the encoding aims for; absent: measured by the relay.
+    package var bitrate: Double?
+
+    package init(temporalLayers: Int? = nil, width: Int? = nil, height: Int? = nil, frameRate: Double? = nil, bitrate: Double? = nil) {
+        self.temporalLayers = temporalLayers
+        self.width = width
+        self.height = height
+        self.frameRate = frameRate
+        self.bitrate = bitrate
+    }
+}
+
+/// As in WebRTC's priorities (W3C webrtc-priority).
+package enum StreamPriority: String, Codable, Sendable {
+    case veryLow = "very-low"
+    case low
+    case medium
+    case high
+}
+
+/// The highest spatial and temporal layer; an absent member means all.
+package struct LayerBound: Codable, Sendable, Equatable {
+    package var spatial: Int?
+    package var temporal: Int?
+
+    package init(spatial: Int? = nil, temporal: Int? = nil) {
+        self.spatial = spatial
+        self.temporal = temporal
+    }
+}
