@@ -16,8 +16,11 @@ extension RoomFanout {
     /// Writes what the subscriber is due into `room`, whole messages as far as they fit, and moves its cursors.
     ///
     /// Order: the rest of a begun message, then audio, video, data; what has expired is dropped here, before it is encrypted.
+    /// - Parameter last: nothing of less urgent lanes is begun.
     /// - Returns: bytes written; 0 when nothing is due.
-    package mutating func pull(_ subscriber: Int, into room: UnsafeMutableRawBufferPointer, now: MonotonicInstant) -> Int {
+    package mutating func pull(
+        _ subscriber: Int, into room: UnsafeMutableRawBufferPointer, now: MonotonicInstant, upTo last: Lane = .data
+    ) -> Int {
         var filled = 0
         unsafe pullResidue(subscriber, room, &filled)
         guard subscribers[subscriber].residue.isEmpty else { return filled }
@@ -25,7 +28,7 @@ extension RoomFanout {
             unsafe continueMessage(subscriber, lane, room, &filled)
             guard subscribers[subscriber].begunLane == nil else { return filled }
         }
-        for lane in Lane.allCases {
+        for lane in Lane.allCases where lane.rawValue <= last.rawValue {
             guard unsafe pullPrelude(subscriber, lane, room, &filled), unsafe pullLog(subscriber, lane, room, &filled, now) else { return filled }
         }
         return filled
