@@ -40,16 +40,12 @@ package struct EgressTurns: Sendable {
 }
 
 extension RoomFanout {
-    /// The lane of what ``pull(_:into:now:upTo:)`` would begin with, as far as the cursors tell: the begun message's, else the most urgent one with anything
-    /// behind the cursor. `nil`: nothing is pending.
-    package func mostUrgentPending(_ subscriber: Int) -> Lane? {
-        if let lane = subscribers[subscriber].begunLane { return lane }
-        // What is left of a message whose log entry was let go: large, hence video as a rule.
-        if subscribers[subscriber].isMidMessage { return .video }
-        for lane in Lane.allCases
-        where subscribers[subscriber][lane].sequence < self[lane].next || !subscribers[subscriber][lane].prelude.isEmpty {
-            return lane
+    /// How much of a begun message is still to be pulled, bytes: more urgent messages go as soon as that much has gone.
+    package func begunByteCount(_ subscriber: Int) -> Int {
+        var count = subscribers[subscriber].residue.count
+        if let lane = subscribers[subscriber].begunLane {
+            count += self[lane][subscribers[subscriber][lane].sequence].byteCount - subscribers[subscriber].begunBytes
         }
-        return nil
+        return count
     }
 }
