@@ -117,6 +117,7 @@ extension EventLoop {
         guard rest.count > 0 else { return filled }
         let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now)
         counters.mediaBytesOut &+= UInt64(media)
+        if media > 0 { channel.liveness.lastSaid = now }
         return filled + media
     }
 
