@@ -42,6 +42,8 @@ final class Channel {
     var device: String?
     /// How it wants to be served, as it said in `hello`.
     var wishes = SessionWishes()
+    /// Frames are held until then so that others join them in a bundle.
+    var heldUntil: MonotonicInstant?
     /// The bearer token that the session lives by; `nil` without one.
     var token: VerifiedToken?
     var tokenBudget: RequestBudget
@@ -62,6 +64,8 @@ final class Channel {
     var requestBudget: RequestBudget
     var timer: TimerID?
     var closeReason: String?
+    /// HTTP/2: the batch in which the WebSocket had nothing more to send, or no window to send it in.
+    var satisfiedInBatch: UInt64 = 0
     /// The transport ends once everything queued is sent.
     var endsAfterFlush = false
     var isGone = false

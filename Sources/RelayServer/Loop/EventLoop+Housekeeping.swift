@@ -19,6 +19,7 @@ extension EventLoop {
             room.fanout.tidy(now: now)
             counters.framesUnaccounted &+= room.fanout.audit(steps: &steps)
             requestKeyFrames(room)
+            endBroken(room)
             passOnReports(room, steps: &receivers)
         }
         countReporters()
