@@ -113,7 +113,10 @@ extension EventLoop {
             // A control message that was begun must be finished before a media message begins.
             guard channel.control.isEmpty else { return filled }
         }
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled...])
+        // Control that waits goes as soon as the begun message is finished, before any other.
+        let free = room.count - filled
+        let count = channel.control.isEmpty ? free : min(free, membership.room.fanout.begunByteCount(subscriber))
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled..<(filled + count)])
         guard rest.count > 0 else { return filled }
         let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now)
         counters.mediaBytesOut &+= UInt64(media)
