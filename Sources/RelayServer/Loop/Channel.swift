@@ -40,6 +40,8 @@ final class Channel {
     var sessionID = ""
     /// The device's name, as it said in `hello`.
     var device: String?
+    /// How it wants to be served, as it said in `hello`.
+    var wishes = SessionWishes()
     /// The bearer token that the session lives by; `nil` without one.
     var token: VerifiedToken?
     var tokenBudget: RequestBudget
@@ -60,6 +62,8 @@ final class Channel {
     var requestBudget: RequestBudget
     var timer: TimerID?
     var closeReason: String?
+    /// HTTP/2: the batch in which the WebSocket had nothing more to send, or no window to send it in.
+    var satisfiedInBatch: UInt64 = 0
     /// The transport ends once everything queued is sent.
     var endsAfterFlush = false
     var isGone = false
