@@ -11,6 +11,8 @@ enum SimulatedEvent {
     case acknowledged(path: Int, byteCount: Int)
     /// The relay's end of a connection hears that it is broken.
     case broken(connection: Int)
+    /// A connection's flow is looked at again.
+    case flow(connection: Int)
     /// A publisher's next frame is due.
     case frame(client: Int, publication: Int)
     /// A client reads on.

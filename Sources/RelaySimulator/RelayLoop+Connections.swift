@@ -2,14 +2,15 @@ import MediaProtocol
 import RelayBase
 import RelayRooms
 
-/// Between rooms and connections: what clients say, and what they are sent. After `EventLoop+Session` and `EventLoop+Flush`.
+/// What clients say: after `EventLoop+Session`.
 extension RelayLoop {
     // MARK: In
 
     func accept(_ connection: SimulatedConnection) -> Bool {
         // The slab names the session, and the session must know its name.
-        guard let handle = sessions.insert(RelaySession(token: 0, connection: connection)) else { return false }
-        let session = RelaySession(token: handle.packed, connection: connection)
+        let wishes = world.clients[connection.client].plan.wishes
+        guard let handle = sessions.insert(RelaySession(token: 0, connection: connection, wishes: wishes)) else { return false }
+        let session = RelaySession(token: handle.packed, connection: connection, wishes: wishes)
         session.lastProgress = now
         sessions[handle] = session
         connection.session = session
@@ -83,103 +84,5 @@ extension RelayLoop {
 
     private func address(of session: RelaySession) -> MemberAddress {
         MemberAddress(loop: index, token: session.token)
-    }
-
-    // MARK: Out
-
-    func flushDirty() {
-        var place = 0
-        while place < dirtyRooms.count {
-            let room = dirtyRooms[place]
-            place += 1
-            room.isDirty = false
-            requestKeyFrames(room)
-            for subscriber in 0..<room.fanout.subscribers.endIndex {
-                guard room.fanout.subscribers.isLive(subscriber), room.fanout.hasPending(subscriber),
-                    let session = session(room.fanout.subscribers[subscriber].token)
-                else { continue }
-                flush(session)
-            }
-        }
-        dirtyRooms.removeAll(keepingCapacity: true)
-        place = 0
-        while place < dirtySessions.count {
-            flush(dirtySessions[place])
-            place += 1
-        }
-        dirtySessions.removeAll(keepingCapacity: true)
-        if !inbox.isEmpty {
-            drainInbox()
-            if !dirtyRooms.isEmpty || !dirtySessions.isEmpty { flushDirty() }
-        }
-    }
-
-    /// Sends what a session is due until there is nothing left or the kernel is full.
-    func flush(_ session: RelaySession) {
-        guard !session.hasEnded else { return }
-        while !session.isBlocked {
-            let count = unsafe fill(session, egress)
-            guard count > 0 else { break }
-            let bytes = unsafe UnsafeRawBufferPointer(rebasing: egress[..<count])
-            unsafe checkBegun(session, bytes)
-            unsafe session.connection.bytes.append(bytes)
-            session.sealed = count - session.connection.down.send(count)
-            world.bytesSent += UInt64(count)
-        }
-        if !session.isBlocked { session.lastProgress = now }
-    }
-
-    private func fill(_ session: RelaySession, _ room: UnsafeMutableRawBufferPointer) -> Int {
-        var filled = 0
-        unsafe RelayLoop.move(&session.unfinished, room, &filled)
-        guard session.unfinished.isEmpty else { return filled }
-        guard let membership = session.membership else {
-            unsafe RelayLoop.move(&session.control, room, &filled)
-            return filled
-        }
-        let subscriber = Int(membership.subscriber.index)
-        if !membership.room.fanout.subscribers[subscriber].isMidMessage {
-            unsafe RelayLoop.move(&session.control, room, &filled)
-            guard session.control.isEmpty else { return filled }
-        }
-        // Control that waits goes as soon as the begun message is finished, before any other.
-        let free = room.count - filled
-        let count = session.control.isEmpty ? free : min(free, membership.room.fanout.begunByteCount(subscriber))
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled..<(filled + count)])
-        guard rest.count > 0 else { return filled }
-        return unsafe filled + membership.room.fanout.pull(subscriber, into: rest, now: now)
-    }
-
-    private static func move(_ queue: inout ByteQueue, _ room: UnsafeMutableRawBufferPointer, _ filled: inout Int) {
-        let count = min(queue.count, room.count - filled)
-        guard count > 0 else { return }
-        unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled...]).copyMemory(
-            from: UnsafeRawBufferPointer(rebasing: queue.readable[..<count]))
-        queue.consume(count)
-        queue.releaseIfEmpty()
-        filled += count
-    }
-
-    /// The kernel has room again.
-    func resumeWriting(_ connection: SimulatedConnection) {
-        guard let session = connection.session else { return }
-        if session.sealed > 0 { session.sealed -= connection.down.send(session.sealed) }
-        session.lastProgress = now
-        flush(session)
-    }
-
-    /// No frame is begun after its deadline.
-    private func checkBegun(_ session: RelaySession, _ bytes: UnsafeRawBufferPointer) {
-        guard let begun = unsafe session.watch.take(bytes, now: now) else {
-            world.require(false, "the relay sends what is no WebSocket message")
-            return
-        }
-        for frame in begun where frame.header.kind != .configuration {
-            guard let membership = session.membership else {
-                world.require(false, "a frame of stream \(frame.header.stream.rawValue) is begun for a session outside of rooms")
-                return
-            }
-            world.checkBegun(frame.header, at: frame.begunAt, membership)
-        }
     }
 }

@@ -74,6 +74,7 @@ extension RelayLoop {
 
     private func enter(_ session: RelaySession, _ joined: Joined) -> Bool {
         guard let room = localRoom(joined), let subscriber = room.fanout.addSubscriber(joined.participant, token: session.token) else { return false }
+        room.fanout.setWishes(Int(subscriber.index), session.wishes)
         room.members.append((joined.participant, session.token))
         session.place = .inside(SessionMembership(room: room, participant: joined.participant, subscriber: subscriber))
         return true

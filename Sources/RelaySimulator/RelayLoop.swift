@@ -23,6 +23,7 @@ final class RelayLoop {
     var readable: [SimulatedConnection] = []
     var writable: [SimulatedConnection] = []
     var broken: [SimulatedConnection] = []
+    var flowing: [SimulatedConnection] = []
     var isHousekeepingDue = false
     var nextTurn: MonotonicInstant?
     var framesLostBetweenLoops = 0
@@ -64,6 +65,8 @@ final class RelayLoop {
             isHousekeepingDue = false
             housekeeping()
         }
+        for connection in flowing where connection.session?.flow.timerAt.map({ $0 <= now }) == true { flowTimer(connection) }
+        flowing.removeAll(keepingCapacity: true)
         flushDirty()
     }
 
@@ -133,7 +136,7 @@ final class RelayLoop {
             requestKeyFrames(room)
         }
         for handle in sessions.handles {
-            guard let session = sessions[handle], session.isBlocked else { continue }
+            guard let session = sessions[handle], session.isBlocked || session.flow.isHeld else { continue }
             if now.milliseconds(since: session.lastProgress) >= limits.stallMillisecondsMax { world.closeFromRelay(session.connection) }
         }
     }

@@ -67,6 +67,10 @@ final class SessionMembership {
     var subscribesToAll = false
     /// By stream: frames from here on were appended when the session had subscribed. Older ones come from the cache, whatever their age.
     var liveFrom: [UInt32: UInt32] = [:]
+    /// By stream: when the last key frame, or what came from the cache, was on its way whole. What follows it counts from then.
+    var graceFrom: [UInt32: MonotonicInstant] = [:]
+    /// The same for what came from the cache of any stream of video.
+    var historyEnd = MonotonicInstant.zero
 
     init(room: SimulatedRoom, participant: ParticipantID, subscriber: Handle) {
         self.room = room
@@ -90,12 +94,19 @@ final class RelaySession {
     var unfinished = ByteQueue()
     var watch = EgressWatch()
     /// Sealed bytes that the kernel did not take.
-    var sealed = 0
+    var unsent = 0
+    /// Bytes sealed so far.
+    var sealed: UInt64 = 0
+    var flow = SimulatedFlow()
+    let wishes: EgressWishes
     var hasEnded = false
     var lastProgress = MonotonicInstant.zero
+    /// When more was due last than the window let out.
+    var heldAt = MonotonicInstant.zero
 
-    init(token: UInt64, connection: SimulatedConnection) {
+    init(token: UInt64, connection: SimulatedConnection, wishes: EgressWishes) {
         self.token = token
+        self.wishes = wishes
         self.connection = connection
     }
 
@@ -104,51 +115,5 @@ final class RelaySession {
     }
 
     /// The kernel took less than it was given: nothing more is sealed until it has room.
-    var isBlocked: Bool { sealed > 0 }
-}
-
-/// Looks at the bytes of one connection as the relay gives them to the kernel, and finds where messages begin.
-struct EgressWatch {
-    /// Bytes of the message under way that are still to come, once its header is complete.
-    private var remaining = 0
-    private var head: [UInt8] = []
-    private var headAt = MonotonicInstant.zero
-    /// Frames of media that were begun.
-    private(set) var framesBegun: UInt64 = 0
-
-    /// Whether the bytes so far end between two messages.
-    var isBetweenMessages: Bool { remaining == 0 && head.isEmpty }
-
-    /// Takes bytes and answers the headers of the media messages that begin in them. `nil`: not a WebSocket message.
-    mutating func take(_ bytes: UnsafeRawBufferPointer, now: MonotonicInstant) -> [(header: MediaHeader, begunAt: MonotonicInstant)]? {
-        var begun: [(header: MediaHeader, begunAt: MonotonicInstant)] = []
-        var offset = 0
-        while offset < bytes.count {
-            if remaining > 0 {
-                let count = min(remaining, bytes.count - offset)
-                remaining -= count
-                offset += count
-                continue
-            }
-            if head.isEmpty { headAt = now }
-            unsafe head.append(bytes[offset])
-            offset += 1
-            guard head[0] == 0x82 || head[0] == 0x81 else { return nil }
-            guard head.count >= 2 else { continue }
-            let width = head[1] < 126 ? 2 : head[1] == 126 ? 4 : 10
-            let isMedia = head[0] == 0x82
-            guard head.count == width + (isMedia ? MediaHeader.byteCount : 0) else { continue }
-            let length = width == 2 ? Int(head[1]) : head[2..<width].reduce(0) { $0 << 8 | Int($1) }
-            remaining = length - (isMedia ? MediaHeader.byteCount : 0)
-            if isMedia {
-                guard remaining >= 0,
-                    let header = unsafe head.withUnsafeBytes({ unsafe try? MediaHeader(parsing: UnsafeRawBufferPointer(rebasing: $0[width...])) })
-                else { return nil }
-                begun.append((header, headAt))
-                framesBegun += 1
-            }
-            head.removeAll(keepingCapacity: true)
-        }
-        return begun
-    }
+    var isBlocked: Bool { unsent > 0 }
 }

@@ -39,6 +39,7 @@ struct ClientPlan {
     var receiveBufferBytes: Int
     var readsBytesPerSecond: Int
     var subscribesFirst: Bool
+    var wishes: EgressWishes
     var publications: [PublicationPlan]
     var comesAfterMilliseconds: UInt64
 }
@@ -100,7 +101,8 @@ package struct Scenario {
         return ClientPlan(
             temper: temper, room: generator.draw(0...(rooms - 1)), loop: generator.draw(0...(loops - 1)), down: down, up: up,
             receiveBufferBytes: (temper == .steady ? 1_024 : generator.draw(8...256)) << 10, readsBytesPerSecond: generator.draw(4...200) << 10,
-            subscribesFirst: generator.chance(800), publications: publications(isFirst: index == 0, &generator),
+            subscribesFirst: generator.chance(800), wishes: EgressWishes(parts: generator.chance(500), bundles: generator.chance(400)),
+            publications: publications(isFirst: index == 0, &generator),
             comesAfterMilliseconds: temper == .steady ? generator.draw(0...200) : generator.draw(0...4_000))
     }
 

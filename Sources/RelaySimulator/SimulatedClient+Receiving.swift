@@ -18,13 +18,48 @@ struct ReceivedStream {
 
 /// A client's end of what the relay promises: every frame at most once, in order, whole, and decodable.
 extension SimulatedClient {
-    func takeFrame(_ payload: UnsafeRawBufferPointer) {
+    /// One binary message: a frame, several, or a part of one.
+    func takeMessage(_ payload: UnsafeRawBufferPointer) {
+        guard let header = try? unsafe MediaHeader(parsing: payload) else {
+            world.require(false, "client \(index) reads a binary message without a media header")
+            return
+        }
+        switch header.kind {
+        case .audio, .video, .data, .configuration: unsafe takeFrame(payload)
+        case .bundle:
+            world.require(plan.wishes.bundles, "client \(index) reads a bundle, and has not wished for them")
+            var offset = MediaHeader.byteCount
+            while offset + 4 <= payload.count {
+                let length = unsafe Int(UInt32(bigEndian: payload.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+                guard offset + 4 + length <= payload.count else { break }
+                unsafe takeFrame(UnsafeRawBufferPointer(rebasing: payload[(offset + 4)..<(offset + 4 + length)]))
+                offset += 4 + length
+            }
+            world.require(offset == payload.count, "client \(index) reads a bundle that does not come out even")
+        case .part:
+            world.require(plan.wishes.parts, "client \(index) reads a part, and has not wished for them")
+            unsafe takePart(payload, header.stream.rawValue)
+        }
+    }
+
+    private func takePart(_ payload: UnsafeRawBufferPointer, _ stream: UInt32) {
+        guard let part = try? unsafe MediaPart(parsing: payload), part.offset == partial[stream]?.count ?? 0 else {
+            world.require(false, "client \(index) reads a part of stream \(stream) that is none, or out of place")
+            return
+        }
+        unsafe partial[stream, default: []].append(contentsOf: payload[MediaPart.overheadByteCount...])
+        guard part.isLast, let frame = partial.removeValue(forKey: stream) else { return }
+        unsafe frame.withUnsafeBytes { unsafe takeFrame($0) }
+    }
+
+    private func takeFrame(_ payload: UnsafeRawBufferPointer) {
         guard let content = unsafe FrameContent(reading: payload) else {
             world.require(false, "client \(index) reads a frame with a byte that its publisher did not write")
             return
         }
         let header = content.header
         let stream = header.stream.rawValue
+        world.require(partial[stream] == nil, "client \(index) reads a frame of stream \(stream) between the parts of another")
         world.note("frame", index, Int(stream), Int(header.sequence))
         world.digest.add(UInt64(index) << 48 | UInt64(header.kind.rawValue) << 40 | UInt64(header.flags.rawValue) << 32 | UInt64(stream))
         world.digest.add(UInt64(header.sequence))

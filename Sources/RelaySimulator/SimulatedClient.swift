@@ -35,6 +35,8 @@ final class SimulatedClient {
     var readsAgainAt = MonotonicInstant.zero
     var isReadScheduled = false
     var wantsAll = false
+    /// Frames that have come in part, by stream.
+    var partial: [UInt32: [UInt8]] = [:]
     /// Media frames that came whole since it is in the room.
     var framesInRoom: UInt64 = 0
     /// What a change of subscriptions that is under way will have done.
@@ -82,6 +84,7 @@ final class SimulatedClient {
         publications.removeAll()
         known.removeAll()
         received.removeAll()
+        partial.removeAll()
         wantsAll = false
         change = nil
         framesInRoom = 0
@@ -179,7 +182,7 @@ final class SimulatedClient {
             guard inbound.count >= width + length else { return }
             let payload = unsafe UnsafeRawBufferPointer(rebasing: inbound.readable[width..<(width + length)])
             switch first {
-            case 0x82: unsafe takeFrame(payload)
+            case 0x82: unsafe takeMessage(payload)
             case 0x81: unsafe takeNotice(payload)
             default: world.require(false, "client \(index) reads what is no message of the relay's")
             }

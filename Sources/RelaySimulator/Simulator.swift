@@ -102,6 +102,9 @@ package final class Simulator {
         case .broken(let connection):
             loops[connections[connection].loop].broken.append(connections[connection])
             wake(connections[connection].loop)
+        case .flow(let connection):
+            loops[connections[connection].loop].flowing.append(connections[connection])
+            wake(connections[connection].loop)
         case .frame(let client, let publication): clients[client].frameDue(UInt32(publication))
         case .read(let client):
             clients[client].isReadScheduled = false

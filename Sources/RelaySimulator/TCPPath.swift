@@ -33,6 +33,15 @@ final class TCPPath {
     private(set) var inFlight = 0
     /// Arrived and not read.
     private(set) var unread = 0
+    // What the kernel tells of the path.
+    private(set) var ackedBytes: UInt64 = 0
+    private(set) var acknowledgedAt: MonotonicInstant
+    private(set) var roundTrip = RoundTripMeasure()
+    /// Bit/s, as the last acknowledged piece found it: what was delivered from when it was sent on.
+    private(set) var deliveryRate: UInt64 = 0
+    /// When each piece under way was sent, oldest first, and how much had been acknowledged then.
+    private var sentAt: [(at: MonotonicInstant, ackedBytes: UInt64)] = []
+    private var sentPlace = 0
     private var linkFreeAt = MonotonicInstant.zero
     private var lastArrival = MonotonicInstant.zero
     /// Nothing arrives before, in either direction.
@@ -48,6 +57,7 @@ final class TCPPath {
         self.profile = profile
         self.receiveBufferBytes = receiveBufferBytes
         self.generator = generator
+        acknowledgedAt = world.now
     }
 
     var roundTripNanoseconds: UInt64 { 2 * profile.delayNanoseconds }
@@ -79,6 +89,7 @@ final class TCPPath {
             let count = min(unsent, piece, room)
             unsent -= count
             inFlight += count
+            sentAt.append((world.now, ackedBytes))
             world.schedule(.arrived(path: id, byteCount: count), at: arrival(of: count))
         }
     }
@@ -121,7 +132,20 @@ final class TCPPath {
             return false
         }
         let wasWritable = isWritable
-        inFlight -= byteCount
+        acknowledgedAt = world.now
+        if byteCount > 0 {
+            inFlight -= byteCount
+            ackedBytes += UInt64(byteCount)
+            let sent = sentAt[sentPlace]
+            let elapsed = world.now.nanoseconds(since: sent.at)
+            roundTrip.take(elapsed)
+            deliveryRate = (ackedBytes - sent.ackedBytes) * 8_000_000_000 / max(elapsed, 1)
+            sentPlace += 1
+            if sentPlace == sentAt.count {
+                sentAt.removeAll(keepingCapacity: true)
+                sentPlace = 0
+            }
+        }
         pump()
         return isWritable && !wasWritable
     }
