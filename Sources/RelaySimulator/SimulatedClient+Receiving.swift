@@ -49,6 +49,11 @@ extension SimulatedClient {
         }
         unsafe partial[stream, default: []].append(contentsOf: payload[MediaPart.overheadByteCount...])
         guard part.isLast, let frame = partial.removeValue(forKey: stream) else { return }
+        if orphans.remove(stream) != nil {
+            world.require(unsafe frame.withUnsafeBytes { unsafe FrameContent(reading: $0) } != nil, "client \(index) reads a cut frame with a wrong byte")
+            framesInRoom += 1
+            return
+        }
         unsafe frame.withUnsafeBytes { unsafe takeFrame($0) }
     }
 

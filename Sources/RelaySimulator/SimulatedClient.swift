@@ -37,6 +37,8 @@ final class SimulatedClient {
     var wantsAll = false
     /// Frames that have come in part, by stream.
     var partial: [UInt32: [UInt8]] = [:]
+    /// Streams that it let go of between two parts: a frame that was begun is finished, and is of no use.
+    var orphans: Set<UInt32> = []
     /// Media frames that came whole since it is in the room.
     var framesInRoom: UInt64 = 0
     /// What a change of subscriptions that is under way will have done.
@@ -85,6 +87,7 @@ final class SimulatedClient {
         known.removeAll()
         received.removeAll()
         partial.removeAll()
+        orphans.removeAll()
         wantsAll = false
         change = nil
         framesInRoom = 0
@@ -118,7 +121,10 @@ final class SimulatedClient {
         case .unsubscribed:
             if change == SubscriptionChange.none { wantsAll = false }
             change = nil
-            for stream in received.keys.sorted() where !words.contains(stream) { received[stream]?.isSubscribed = false }
+            for stream in received.keys.sorted() where !words.contains(stream) {
+                received[stream]?.isSubscribed = false
+                if partial[stream] != nil { orphans.insert(stream) }
+            }
         case .keyFrameRequested:
             for place in publications.indices where publications[place].stream == words[0] { publications[place].owesKey = true }
         case .participantsChanged: break

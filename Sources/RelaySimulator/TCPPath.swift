@@ -58,6 +58,8 @@ final class TCPPath {
         self.receiveBufferBytes = receiveBufferBytes
         self.generator = generator
         acknowledgedAt = world.now
+        // The handshake has measured it already.
+        roundTrip.take(2 * profile.delayNanoseconds)
     }
 
     var roundTripNanoseconds: UInt64 { 2 * profile.delayNanoseconds }
