@@ -53,6 +53,7 @@ extension EventLoop {
     func flush(_ connection: Connection) {
         guard connections.contains(connection.handle), !connection.isBlocked else { return }
         let sealed = connection.secure.sealedBytes
+        connection.flow.isHeld = false
         do {
             switch connection.phase {
             case .proxyHeader, .preface, .handshaking: return
@@ -88,7 +89,6 @@ extension EventLoop {
 
     private func flushWebSocket(_ connection: Connection, _ channel: Channel) throws(TransportFault) {
         try flushOutbound(connection)
-        connection.flow.isHeld = false
         while !connection.isBlocked {
             var room = allowance(connection, isUrgent: false)
             var last = Lane.data
@@ -192,7 +192,9 @@ extension EventLoop {
 
     /// Bytes wait for the peer, and it has taken none for too long.
     func isStalled(_ channel: Channel) -> Bool {
-        if channel.connection.isBlocked || channel.connection.flow.isHeld { return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax }
+        if channel.connection.isBlocked || channel.connection.flow.isHeld {
+            return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax
+        }
         guard now.milliseconds(since: channel.lastProgress) >= limits.stallMillisecondsMax else { return false }
         guard case .http2(let session) = channel.connection.phase, let stream = channel.stream else { return false }
         return session.sendCapacity(stream) == 0
