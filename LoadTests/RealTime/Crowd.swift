@@ -29,6 +29,7 @@ final class Crowd {
     let loop: ClientLoop
     let payloads = RandomPayloads(seed: 1)
     private(set) var members: [Member] = []
+    private var shared: [SharedConnection] = []
     private let door: Door
     private let contexts: [ClientHTTPVersion: TLSContext]
 
@@ -55,6 +56,12 @@ final class Crowd {
         let member = Member(session)
         members.append(member)
         return member
+    }
+
+    /// Has a connection with several sessions play along.
+    func share(_ connection: SharedConnection) throws {
+        try loop.watch(connection.descriptor)
+        shared.append(connection)
     }
 
     @discardableResult
@@ -131,6 +138,7 @@ final class Crowd {
             wake = min(wake, member.nextDue)
         }
         try loop.poll(until: wake)
+        for connection in shared { try connection.glance() }
         while let (session, event) = loop.nextEvent() {
             let member = members[session.tag]
             if case .frame = event {

@@ -1,3 +1,5 @@
+import Signalling
+
 /// The command line.
 struct RealTimeOptions {
     static let help = """
@@ -24,6 +26,8 @@ struct RealTimeOptions {
     var seed: UInt64 = 1
     var isRelayHurried = false
     var wantsHelp = false
+    /// How sessions want to be served.
+    var wishes: ClientRequest.SessionWishes?
     /// Set by the script.
     var relay = ".build/release/segue"
     var emulator = ".build/release/link-emulator"

@@ -24,13 +24,13 @@ enum Scenario: String, CaseIterable {
     func play(_ options: RealTimeOptions) throws -> [Outcome] {
         switch self {
         case .reader: try StoppedReader(options).play()
-        case .rate: []
+        case .rate: try options.congestionControls.flatMap { try ChangingRate(options, congestionControl: $0).play() }
         case .stall: try options.congestionControls.flatMap { try StalledLink(options, congestionControl: $0).play() }
         case .control:
             try options.congestionControls.flatMap { congestionControl in
                 try [.http1, .http2].flatMap { try ControlUnderLoad(options, congestionControl: congestionControl, http: $0).play() }
             }
-        case .keyframes: []
+        case .keyframes: try options.congestionControls.flatMap { try KeyFramesShared(options, congestionControl: $0).play() }
         case .joins: try JoinRush(options).play()
         }
     }

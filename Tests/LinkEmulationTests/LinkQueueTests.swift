@@ -4,7 +4,7 @@ import Testing
 @testable import LinkEmulation
 
 /// A queue under a microscope: packets are told apart by the number in their first bytes.
-private struct Bench: ~Copyable {
+private final class Bench {
     var queue: LinkQueue
     var arrivals: [(number: UInt32, at: MonotonicInstant)] = []
 
@@ -14,23 +14,23 @@ private struct Bench: ~Copyable {
         queue = LinkQueue(settings, seed: seed)
     }
 
-    mutating func offer(_ number: UInt32, bytes: Int = 1_000, at nanoseconds: UInt64) -> LinkQueue.Offer {
+    func offer(_ number: UInt32, bytes: Int = 1_000, at nanoseconds: UInt64) -> LinkQueue.Offer {
         var packet = [UInt8](repeating: 0xA5, count: bytes)
         for place in 0..<4 { packet[place] = UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32(place))) }
-        return queue.offer(packet.span.bytes, now: MonotonicInstant(nanoseconds: nanoseconds))
+        return unsafe queue.offer(packet.span.bytes, now: MonotonicInstant(nanoseconds: nanoseconds))
     }
 
     /// Asks at every deadline up to `end`, so that arrivals are told at the instant of the model.
-    mutating func run(until end: UInt64) {
+    func run(until end: UInt64) {
         while let next = queue.nextDeadline, next.nanoseconds <= end { take(at: next) }
         take(at: MonotonicInstant(nanoseconds: end))
     }
 
-    mutating func take(at now: MonotonicInstant) {
+    func take(at now: MonotonicInstant) {
         var taken: [UInt32] = []
         queue.deliver(now: now) { packet in
             var number: UInt32 = 0
-            for place in 0..<4 { number = number << 8 | UInt32(packet.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
+            for place in 0..<4 { number = number << 8 | UInt32(unsafe packet.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
             taken.append(number)
             return true
         }
@@ -56,7 +56,7 @@ struct LinkQueueTests {
             (kilobits: 200, delay: 5, arrivals: [45, 85, 125]),
         ])
     func times(kilobits: Double, delay: Double, arrivals: [Double]) {
-        var bench = Bench {
+        let bench = Bench {
             $0.bitsPerSecond = kilobits * 1_000
             $0.delayNanoseconds = UInt64(delay * 1e6)
         }
@@ -68,7 +68,7 @@ struct LinkQueueTests {
 
     @Test("an idle transmitter begins a packet when it comes")
     func idle() {
-        var bench = Bench { $0.bitsPerSecond = 8e6 }
+        let bench = Bench { $0.bitsPerSecond = 8e6 }
         _ = bench.offer(0, at: 0)
         _ = bench.offer(1, at: 10_000_000)
         bench.run(until: 1_000_000_000)
@@ -77,7 +77,7 @@ struct LinkQueueTests {
 
     @Test("the queue holds its bound and drops what finds no room", arguments: [(bytes: 0, accepted: 1), (5_000, 5), (5_999, 5), (6_000, 6)])
     func bound(bytes: Int, accepted: Int) {
-        var bench = Bench {
+        let bench = Bench {
             $0.bitsPerSecond = 8e3
             $0.queueBytesMax = bytes
         }
@@ -90,7 +90,7 @@ struct LinkQueueTests {
 
     @Test("what travels does not fill the queue")
     func travelling() {
-        var bench = Bench {
+        let bench = Bench {
             $0.bitsPerSecond = 8e6
             $0.delayNanoseconds = 1_000_000_000
             $0.queueBytesMax = 2_000
@@ -103,7 +103,7 @@ struct LinkQueueTests {
 
     @Test("a new rate concerns what waits, the half-sent packet included")
     func rateChange() {
-        var bench = Bench { $0.bitsPerSecond = 8e6 }
+        let bench = Bench { $0.bitsPerSecond = 8e6 }
         for number in 0..<2 as Range<UInt32> { _ = bench.offer(number, at: 0) }
         // Half of the first is sent; the other half, 4,000 bits, takes 20 ms at 200 kbit/s, the second 40 ms.
         bench.queue.change(.bitsPerSecond(200e3), now: MonotonicInstant(nanoseconds: 500_000))
@@ -113,7 +113,7 @@ struct LinkQueueTests {
 
     @Test("a stall holds what waits and what travels, and lets all of it go afterwards")
     func stall() {
-        var bench = Bench {
+        let bench = Bench {
             $0.bitsPerSecond = 8e6
             $0.delayNanoseconds = 10_000_000
         }
@@ -132,7 +132,7 @@ struct LinkQueueTests {
 
     @Test("a stalled queue is bounded too")
     func stalledBound() {
-        var bench = Bench {
+        let bench = Bench {
             $0.isStalled = true
             $0.queueBytesMax = 3_000
         }
@@ -142,7 +142,7 @@ struct LinkQueueTests {
 
     @Test("a receiver that takes no more gets the rest later, whole")
     func refusal() {
-        var bench = Bench { _ in }
+        let bench = Bench { _ in }
         for number in 0..<3 as Range<UInt32> { _ = bench.offer(number, at: 0) }
         var taken = 0
         bench.queue.deliver(now: .zero) { _ in
@@ -157,7 +157,7 @@ struct LinkQueueTests {
 
     @Test("the rate is kept within 1 %, however the queue is asked", arguments: [64e3, 200e3, 2e6, 5e6, 100e6, 1e9])
     func rate(bitsPerSecond: Double) {
-        var bench = Bench {
+        let bench = Bench {
             $0.bitsPerSecond = bitsPerSecond
             $0.queueBytesMax = 1 << 20
         }
@@ -178,7 +178,7 @@ struct LinkQueueTests {
     func loss(share: Double) {
         var results: [[Bool]] = []
         for seed in [3, 3, 4] as [UInt64] {
-            var bench = Bench(seed: seed) { $0.lossShare = share }
+            let bench = Bench(seed: seed) { $0.lossShare = share }
             results.append((0..<20_000).map { bench.offer($0, bytes: 40, at: 0) == .lost })
             #expect(bench.isConserved)
         }
@@ -191,7 +191,7 @@ struct LinkQueueTests {
 
     @Test("jitter spreads arrivals within its bound and never turns the order round")
     func jitter() {
-        var bench = Bench {
+        let bench = Bench {
             $0.delayNanoseconds = 20_000_000
             $0.jitterNanoseconds = 10_000_000
         }
@@ -219,7 +219,7 @@ struct LinkQueueTests {
     /// Random traffic and random changes. - Returns: the numbers that arrived, in order.
     private static func play(seed: UInt64, asksOften: Bool) -> [UInt32] {
         var generator = SeededGenerator(seed: seed)
-        var bench = Bench(seed: seed) {
+        let bench = Bench(seed: seed) {
             $0.bitsPerSecond = 1e6
             $0.delayNanoseconds = 5_000_000
             $0.queueBytesMax = 20_000
