@@ -62,6 +62,8 @@ final class Channel {
     var requestBudget: RequestBudget
     var timer: TimerID?
     var closeReason: String?
+    /// HTTP/2: the batch in which the WebSocket had nothing more to send, or no window to send it in.
+    var satisfiedInBatch: UInt64 = 0
     /// The transport ends once everything queued is sent.
     var endsAfterFlush = false
     var isGone = false

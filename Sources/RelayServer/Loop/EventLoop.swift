@@ -22,6 +22,7 @@ final class EventLoop {
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
+        static let flow: UInt8 = 6
     }
 
     let index: Int
@@ -57,6 +58,8 @@ final class EventLoop {
     /// Counts reloads: a handshake that began under an older context is checked against the newest.
     var contextGeneration = 0
     var http2Output = ByteQueue()
+    /// Counts batches of HTTP/2 output.
+    var http2Batch: UInt64 = 0
     var now: MonotonicInstant
     var dirtyRooms: [LocalRoom] = []
     var dirtyConnections: [Connection] = []
@@ -222,6 +225,8 @@ final class EventLoop {
             if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
         case TimerKind.exchange:
             if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
+        case TimerKind.flow:
+            if let connection = connections[Handle(packed: event.payload)] { flowTimer(connection) }
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
