@@ -23,6 +23,8 @@ package struct TCPInfo: Equatable, Sendable {
     package var bytesSent: UInt64
     package var retransmitsTotal: UInt32
     package var bytesRetransmitted: UInt64
+    /// How long ago the last acknowledgement came.
+    package var lastAckMilliseconds: UInt32
 
     /// Payload bytes that were sent and are not acknowledged, those acknowledged selectively not counted.
     package var bytesInFlight: UInt64 {
@@ -54,7 +56,8 @@ package struct TCPInfo: Equatable, Sendable {
             bytesAcked: info.bytes_acked,
             bytesSent: info.bytes_sent,
             retransmitsTotal: info.total_retrans,
-            bytesRetransmitted: info.bytes_retrans
+            bytesRetransmitted: info.bytes_retrans,
+            lastAckMilliseconds: info.last_ack_recv
         )
     }
 }

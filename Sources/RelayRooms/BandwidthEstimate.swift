@@ -20,6 +20,9 @@ package struct BandwidthEstimate: Sendable, Equatable {
     /// How long a byte that is sealed now is under way beyond an undisturbed round trip, microseconds, as the last round found.
     package private(set) var queueingMicroseconds: UInt64 = 0
 
+    /// Bytes are under way and nothing has come back for longer than a receiver may take: sending more would only age it.
+    package private(set) var isStalled = false
+
     private var base = RoundTripBase()
     private var variation: UInt64 = 0
     private var last: FlowSample?
@@ -80,6 +83,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
 
     /// The most that may be outstanding. While the network is not the limit it doubles each round trip, as TCP's own slow start does.
     package var windowBytes: Int {
+        if isStalled { return 0 }
         guard let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax * 2 }
         let carried = bytes(bitsPerSecond, microseconds: base.microseconds + BandwidthEstimate.queueMicroseconds)
         return isLimited ? max(carried, BandwidthEstimate.quantumBytesMin * 2) : max(carried * 2, BandwidthEstimate.quantumBytesMax * 2)
@@ -87,7 +91,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
 
     /// What control and audio may have beyond the window, so that they do not wait for it: ten milliseconds' worth, a short message at least.
     package var reserveBytes: Int {
-        guard let bitsPerSecond else { return 0 }
+        guard let bitsPerSecond, !isStalled else { return 0 }
         return min(max(bytes(bitsPerSecond, microseconds: 10_000), 600), BandwidthEstimate.quantumBytesMax)
     }
 
@@ -122,7 +126,14 @@ package struct BandwidthEstimate: Sendable, Equatable {
             return
         }
         self.last = sample
-        if sample.ackedBytes > last.ackedBytes || sample.outstandingBytes == 0 { progressAt = sample.now }
+        if sample.ackedBytes > last.ackedBytes || sample.outstandingBytes == 0 || last.outstandingBytes == 0 {
+            // The kernel knows to the millisecond when the acknowledgement came.
+            let since = min(UInt64(sample.sinceAcknowledgementMilliseconds), sample.now.milliseconds(since: last.now))
+            progressAt = sample.ackedBytes > last.ackedBytes ? sample.now.earlier(byMilliseconds: since) : last.now
+            if sample.outstandingBytes == 0 { progressAt = sample.now }
+        }
+        let quiet = sample.now.nanoseconds(since: progressAt) / 1_000
+        isStalled = sample.outstandingBytes > 0 && quiet > base.microseconds + BandwidthEstimate.acknowledgementDelayMicroseconds
         noteHeld(last, sample)
         if last.outstandingBytes == 0, sample.now.milliseconds(since: last.now) >= BandwidthEstimate.idleMilliseconds {
             restart(sample, isFromIdle: true)
@@ -183,8 +194,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
         guard acked > 0 else { return }
         let busy = mark.isFromIdle ? max(elapsed - min(base.microseconds, elapsed), elapsed / 4) : elapsed
         let measured = rate(acked, busy)
-        let isStalled = sample.now.milliseconds(since: mark.at) > 4 * BandwidthEstimate.roundMillisecondsMin + base.microseconds / 250
-        if let bitsPerSecond, isStalled {
+        let hadStall = sample.now.milliseconds(since: mark.at) > 4 * BandwidthEstimate.roundMillisecondsMin + base.microseconds / 250
+        if let bitsPerSecond, hadStall {
             // A stall within the round: halved at most, the next round tells.
             self.bitsPerSecond = max(measured, bitsPerSecond / 2)
         } else {
@@ -217,10 +228,11 @@ package struct BandwidthEstimate: Sendable, Equatable {
         if let limit = ceiling {
             if sample.now >= limit.until { ceiling = nil } else { bitsPerSecond = min(bitsPerSecond ?? limit.bitsPerSecond, limit.bitsPerSecond) }
         }
-        let isStalled =
-            sample.outstandingBytes > 0 && sample.now.nanoseconds(since: progressAt) / 1_000 > BandwidthEstimate.congestedQueueMicroseconds + base.microseconds
+        let isSilent =
+            sample.outstandingBytes > 0
+            && sample.now.nanoseconds(since: progressAt) / 1_000 > BandwidthEstimate.congestedQueueMicroseconds + base.microseconds
         let isTroubled = isLimited && (heldShare >= BandwidthEstimate.congestedShare || queueingMicroseconds > BandwidthEstimate.congestedQueueMicroseconds)
-        if isStalled || isTroubled {
+        if isSilent || isTroubled {
             state = .congested
             calmSince = sample.now
         } else if heldShare > BandwidthEstimate.clearShare {

@@ -15,6 +15,8 @@ package struct FlowSample: Sendable, Equatable {
     package var roundTripMicroseconds: UInt32 = 0
     package var roundTripVariationMicroseconds: UInt32 = 0
     package var roundTripMicrosecondsMin: UInt32 = 0
+    /// How long ago the last acknowledgement came, whatever it acknowledged.
+    package var sinceAcknowledgementMilliseconds: UInt32 = 0
     /// More is due to the peer than may be sealed now.
     package var isHeld = false
 
@@ -56,5 +58,12 @@ struct RoundTripBase: Sendable, Equatable {
         let least = UInt64(min(current, previous))
         let kernel = sample.roundTripMicrosecondsMin <= RoundTripBase.microsecondsMax ? UInt64(sample.roundTripMicrosecondsMin) : 0
         microseconds = min(max(least > allowedQueue ? least - allowedQueue : 0, kernel), least)
+    }
+}
+
+extension MonotonicInstant {
+    func earlier(byMilliseconds delta: UInt64) -> MonotonicInstant {
+        let (product, overflow) = delta.multipliedReportingOverflow(by: 1_000_000)
+        return MonotonicInstant(nanoseconds: overflow || product > nanoseconds ? 0 : nanoseconds - product)
     }
 }

@@ -38,3 +38,14 @@ package struct EgressTurns: Sendable {
 
     package mutating func served(_ place: Int) { first = place + 1 }
 }
+
+extension RoomFanout {
+    /// How much of a begun message is still to be pulled, bytes: more urgent messages go as soon as that much has gone.
+    package func begunByteCount(_ subscriber: Int) -> Int {
+        var count = subscribers[subscriber].residue.count
+        if let lane = subscribers[subscriber].begunLane {
+            count += self[lane][subscribers[subscriber][lane].sequence].byteCount - subscribers[subscriber].begunBytes
+        }
+        return count
+    }
+}

@@ -4,7 +4,7 @@ import RelayRooms
 
 /// What one connection may send: its bandwidth estimate, and how much of the window is left since the kernel was last asked.
 ///
-/// The kernel is asked only when it can make a difference: at most every 50 ms of a connection that sends, and when the window looks used up. What was
+/// The kernel is asked only when it can make a difference: every 50 ms of a connection that sends (15 ms over a distance), and when the window looks used up. What was
 /// sealed since then counts as outstanding, so that on a fast link there is no call for most sends.
 struct ConnectionFlow {
     private(set) var estimate = BandwidthEstimate()
@@ -28,9 +28,10 @@ struct ConnectionFlow {
     private(set) var lowWaterBytes = ConnectionFlow.lowWaterBytesAtFirst
 
     static let lowWaterBytesAtFirst = 16 << 10
-    static let sampleMilliseconds: UInt64 = 50
-    /// Less than that is not worth a record of its own.
-    private static let sliceBytesMin = 400
+    /// Less than that is not worth a record of its own, and no part of a frame is shorter.
+    private static let sliceBytesMin = 600
+    /// A round trip longer than that is no local network's: there a stall matters sooner than it would be noticed otherwise.
+    private static let nearMicroseconds: UInt64 = 5_000
 
     /// bit/s; `nil`: unknown.
     var bitsPerSecond: Int? { estimate.bitsPerSecond }
@@ -54,7 +55,7 @@ struct ConnectionFlow {
 
     /// Whether the kernel is to be asked again, unless the window is used up before that.
     func isSampleDue(_ now: MonotonicInstant) -> Bool {
-        now.milliseconds(since: sampledAt) >= ConnectionFlow.sampleMilliseconds
+        now.milliseconds(since: sampledAt) >= (estimate.baseRoundTripMicroseconds > ConnectionFlow.nearMicroseconds ? 15 : 50)
     }
 
     /// Takes in what the kernel says.
@@ -75,6 +76,7 @@ struct ConnectionFlow {
         sample.roundTripMicroseconds = info.roundTripMicroseconds
         sample.roundTripVariationMicroseconds = info.roundTripVariationMicroseconds
         sample.roundTripMicrosecondsMin = info.roundTripMicrosecondsMin
+        sample.sinceAcknowledgementMilliseconds = info.lastAckMilliseconds
         sample.isHeld = isHeld || unsent > 0
         let acked = ackedBytes
         ackedBytes = sample.ackedBytes
@@ -102,8 +104,9 @@ struct ConnectionFlow {
     ///
     /// - Parameter stalledMilliseconds: how long the peer has taken nothing.
     func retryMilliseconds(stalledMilliseconds: UInt64) -> UInt64 {
-        guard stalledMilliseconds < 1_000 else { return 100 }
+        guard stalledMilliseconds < 500 else { return 50 }
         let excess = outstandingBytes - estimate.windowBytes + estimate.quantumBytes
+        if estimate.isStalled { return 5 }
         return estimate.isLimited ? estimate.millisecondsToCarry(max(excess, 0)) : 2
     }
 }

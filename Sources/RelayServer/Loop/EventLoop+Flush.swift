@@ -102,7 +102,11 @@ extension EventLoop {
                 }
             }
             let count = unsafe fill(channel, UnsafeMutableRawBufferPointer(rebasing: egress[..<room]), upTo: last)
-            guard count > 0 else { break }
+            guard count > 0 else {
+                // Not even a part fits into what is left of the window.
+                if room < BandwidthEstimate.quantumBytesMin, urgency(of: channel, client: 0) != nil { connection.flow.isHeld = true }
+                break
+            }
             try unsafe connection.secure.send(UnsafeRawBufferPointer(rebasing: egress[..<count]))
             counters.sends &+= 1
         }
@@ -139,8 +143,11 @@ extension EventLoop {
             // A control message that was begun must be finished before a media message begins.
             guard channel.control.isEmpty else { return filled }
         }
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled...])
-        guard rest.count > 0 else { return filled }
+        // While control waits, media gets no more than the rest of the begun message.
+        let free = room.count - filled
+        let count = channel.control.isEmpty ? free : min(free, membership.room.fanout.begunByteCount(subscriber))
+        guard count > 0 else { return filled }
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled..<(filled + count)])
         let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now, upTo: last)
         counters.mediaBytesOut &+= UInt64(media)
         return filled + media
