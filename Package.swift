@@ -100,6 +100,7 @@ let package = Package(
 
         // Tests.
         testTarget("LinkEmulationTests", ["LinkEmulation", "RelayBase"]),
+        testTarget("RealTimeTests", ["real-time", "MediaProtocol", "RelayBase"]),
         testTarget("RelayBaseTests", ["RelayBase"]),
         testTarget("WebSocketProtocolTests", ["WebSocketProtocol", "RelayBase"]),
         testTarget("HTTPProtocolTests", ["HTTPProtocol", "RelayBase"]),
