@@ -1,5 +1,6 @@
 package import Reactor
 package import RelayBase
+package import Signalling
 package import TLSTransport
 
 /// How a session's WebSocket is opened.
@@ -33,6 +34,8 @@ package struct ClientOptions: Sendable {
     package var clientVersion: String?
     /// A bearer token (JWT) that the `hello` carries.
     package var token: String?
+    /// How the session is to be served: told in the `hello`. Parts and bundles become frames again before the caller sees them.
+    package var wishes: ClientRequest.SessionWishes?
     /// Say `hello` as soon as the WebSocket is open. Without it the caller does, or does not.
     package var saysHello = true
     /// The caller's own number for the session, found at ``ClientSession/tag``.

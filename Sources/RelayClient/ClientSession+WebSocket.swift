@@ -9,6 +9,8 @@ extension ClientSession {
 
     /// Decodes the chunk's next frame and acts on it.
     func decodeNext() throws(ClientFault) {
+        if lendNextOfBundle() { return }
+        guard unsafe chunkOffset < chunk.count else { return }
         let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: chunk[chunkOffset...])
         let step: WebSocketInboundStep
         do {
@@ -20,7 +22,7 @@ extension ClientSession {
         chunkOffset += step.consumed
         switch step.event {
         case .needMoreBytes, .finished: break
-        case .message(.binary, _, let location): unsafe loop.lend(inbound.payload(location, in: rest), of: self)
+        case .message(.binary, _, let location): try unsafe media(inbound.payload(location, in: rest))
         case .message(.text, _, let location): try message(unsafe Array(inbound.payload(location, in: rest)))
         case .ping(let location):
             guard closing.maySend else { return }

@@ -42,6 +42,8 @@ final class Channel {
     var device: String?
     /// How it wants to be served, as it said in `hello`.
     var wishes = SessionWishes()
+    /// Frames are held until then so that others join them in a bundle.
+    var heldUntil: MonotonicInstant?
     /// The bearer token that the session lives by; `nil` without one.
     var token: VerifiedToken?
     var tokenBudget: RequestBudget

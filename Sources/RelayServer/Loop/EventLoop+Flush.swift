@@ -20,6 +20,7 @@ extension EventLoop {
     /// The end of a turn: everything that subscribers and others are due is sealed and sent, as far as the kernel takes it.
     func flushDirty() {
         closeOverflowing()
+        releaseHeld()
         var place = 0
         while place < dirtyRooms.count {
             let room = dirtyRooms[place]
@@ -30,6 +31,7 @@ extension EventLoop {
                 guard room.fanout.subscribers.isLive(subscriber), room.fanout.hasPending(subscriber),
                     let channel = channels[Handle(packed: room.fanout.subscribers[subscriber].token)]
                 else { continue }
+                if channel.wishes.bundleNanoseconds > 0, holds(channel, room, subscriber) { continue }
                 flush(channel.connection)
             }
         }
@@ -192,7 +194,9 @@ extension EventLoop {
 
     /// Bytes wait for the peer, and it has taken none for too long.
     func isStalled(_ channel: Channel) -> Bool {
-        if channel.connection.isBlocked || channel.connection.flow.isHeld { return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax }
+        if channel.connection.isBlocked || channel.connection.flow.isHeld {
+            return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax
+        }
         guard now.milliseconds(since: channel.lastProgress) >= limits.stallMillisecondsMax else { return false }
         guard case .http2(let session) = channel.connection.phase, let stream = channel.stream else { return false }
         return session.sendCapacity(stream) == 0

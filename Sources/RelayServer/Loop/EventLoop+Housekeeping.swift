@@ -18,6 +18,7 @@ extension EventLoop {
             room.fanout.tidy(now: now)
             counters.framesUnaccounted &+= room.fanout.audit(steps: &steps)
             requestKeyFrames(room)
+            endBroken(room)
         }
         closeExpiredCertificates()
         expirePairs()

@@ -22,6 +22,7 @@ final class EventLoop {
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
+        static let bundles: UInt8 = 9
         static let flow: UInt8 = 6
     }
 
@@ -51,6 +52,11 @@ final class EventLoop {
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
+    /// How busy the loop has been lately: whether frames are held for bundles.
+    var load = LoopLoad()
+    /// Channels whose frames are held so that others join them.
+    var held: [Handle] = []
+    var heldTimer: (id: TimerID, due: MonotonicInstant)?
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
     let budget: ByteBudget
@@ -149,7 +155,9 @@ final class EventLoop {
             }
             now = MonotonicClock.now()
             turn(events: count)
-            let spent = MonotonicClock.now().nanoseconds(since: now)
+            let end = MonotonicClock.now()
+            let spent = end.nanoseconds(since: now)
+            load.note(spent: spent, until: end)
             counters.iterations &+= 1
             counters.busyNanoseconds &+= spent
             counters.longestIterationNanoseconds = max(counters.longestIterationNanoseconds, spent)
@@ -227,6 +235,8 @@ final class EventLoop {
             if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
         case TimerKind.flow:
             if let connection = connections[Handle(packed: event.payload)] { flowTimer(connection) }
+        // What is held is looked at when the turn flushes.
+        case TimerKind.bundles: heldTimer = nil
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
