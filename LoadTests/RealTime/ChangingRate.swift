@@ -21,7 +21,7 @@ struct ChangingRate {
         let stage = try Stage(
             options, link: ["--rate", "2000", "--delay", "20", "--queue", "65536"], congestionControl: congestionControl)
         defer { stage.strike() }
-        let crowd = try Crowd(stage.door)
+        let crowd = try Crowd(stage.door, options.wishes)
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         // 32 kbit/s, as Opus for speech.

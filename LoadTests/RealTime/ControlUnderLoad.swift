@@ -21,7 +21,7 @@ struct ControlUnderLoad {
         let stage = try Stage(
             options, link: ["--rate", "5000", "--delay", "20", "--queue", "65536"], congestionControl: congestionControl)
         defer { stage.strike() }
-        let crowd = try Crowd(stage.door)
+        let crowd = try Crowd(stage.door, options.wishes)
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         // 8 Mbit/s in all.

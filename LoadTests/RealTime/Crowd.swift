@@ -31,10 +31,13 @@ final class Crowd {
     private(set) var members: [Member] = []
     private var shared: [SharedConnection] = []
     private let door: Door
+    private let wishes: ClientRequest.SessionWishes
     private let contexts: [ClientHTTPVersion: TLSContext]
 
-    init(_ door: Door) throws {
+    /// - Parameter wishes: of all its sessions.
+    init(_ door: Door, _ wishes: ClientRequest.SessionWishes) throws {
         self.door = door
+        self.wishes = wishes
         loop = try ClientLoop()
         contexts = [.http1: try door.credentials.context(http: .http1), .http2: try door.credentials.context(http: .http2)]
     }
@@ -51,6 +54,7 @@ final class Crowd {
         guard let context = contexts[http] else { throw ScenarioFault("no TLS context") }
         var options = ClientOptions(address: door.address, host: door.host, http: http)
         options.tag = members.count
+        options.wishes = wishes
         options.silenceMillisecondsMax = 120_000
         let session = try namespace.enter { try loop.open(options, context) }
         let member = Member(session)

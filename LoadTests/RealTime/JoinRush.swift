@@ -19,7 +19,7 @@ struct JoinRush {
     func play() throws -> [Outcome] {
         let stage = try Stage(options, link: ["--delay", "20", "--queue", "16777216"], limits: ["participantsPerRoomMax": 1_000])
         defer { stage.strike() }
-        let crowd = try Crowd(stage.door)
+        let crowd = try Crowd(stage.door, options.wishes)
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         try crowd.publish(publisher, .audio, framesPerSecond: 50, layers: [.init(frameBytes: 160, keyFrameBytes: 160)])

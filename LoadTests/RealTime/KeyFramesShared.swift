@@ -24,7 +24,7 @@ struct KeyFramesShared {
         let stage = try Stage(
             options, link: ["--rate", "5000", "--delay", "20", "--queue", "65536"], congestionControl: congestionControl)
         defer { stage.strike() }
-        let crowd = try Crowd(stage.door)
+        let crowd = try Crowd(stage.door, options.wishes)
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         let audio = try crowd.publish(publisher, .audio, framesPerSecond: 50, layers: [.init(frameBytes: 160, keyFrameBytes: 160)])

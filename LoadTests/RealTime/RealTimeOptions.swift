@@ -12,6 +12,7 @@ struct RealTimeOptions {
 
           --congestion NAMES  congestion controls of the kernel, separated by commas (bbr,cubic)
           --short             a few seconds each, generous bounds: whether it works at all
+          --whole             clients that do not wish for large frames in parts
           --keep FILE         put the table between the marks of this file (Sources/PERFORMANCE.md)
           --seed N            of the link's losses and jitter (1)
           --hurry-relay       run the relay at the instruments' priority too, on a machine that has other work
@@ -27,7 +28,7 @@ struct RealTimeOptions {
     var isRelayHurried = false
     var wantsHelp = false
     /// How sessions want to be served.
-    var wishes: ClientRequest.SessionWishes?
+    var wishes = ClientRequest.SessionWishes(parts: true)
     /// Set by the script.
     var relay = ".build/release/segue"
     var emulator = ".build/release/link-emulator"
@@ -47,6 +48,7 @@ struct RealTimeOptions {
                 wantsHelp = true
                 return
             case "--short": isShort = true
+            case "--whole": wishes.parts = nil
             case "--hurry-relay": isRelayHurried = true
             default:
                 guard let value = rest.popFirst() else { throw ScenarioFault("\(argument) is unknown or lacks its value; see --help") }

@@ -1,6 +1,7 @@
 import Glibc
 import HTTPTransport
 import LinkNetwork
+import MediaProtocol
 import Reactor
 import RelayBase
 import RelayClient
@@ -22,7 +23,7 @@ final class SharedConnection {
     private var opened = 0
 
     /// Connects from within a namespace and opens `count` sessions, each up to its welcome.
-    init(_ door: Door, from namespace: NetworkNamespace, sessions count: Int, wishes: ClientRequest.SessionWishes?) throws {
+    init(_ door: Door, from namespace: NetworkNamespace, sessions count: Int, wishes: ClientRequest.SessionWishes) throws {
         let context = try door.credentials.context(http: .http2)
         let options = ClientOptions(address: door.address, host: door.host, http: .http2)
         let scratch = TransportScratch(readiness: .levelTriggered)
@@ -142,6 +143,8 @@ final class SharedSession {
     private(set) var isWelcome = false
     private(set) var answers: [UInt64: RelayMessage.Answer] = [:]
     private var inbound = WebSocketInbound(WebSocketInboundConfiguration(role: .client, limits: Limits()))
+    private var parts = PartAssembler()
+    private let limits = Limits()
     private var nextID: UInt64 = 1
 
     init(_ stream: HTTP2StreamID) {
@@ -162,12 +165,21 @@ final class SharedSession {
             offset += step.consumed
             switch step.event {
             case .message(.binary, _, let location):
-                let frame = unsafe RawSpan(_unsafeBytes: inbound.payload(location, in: rest))
-                if let reception = Reception(frame, received: now) { receptions.append(reception) }
+                try receive(unsafe RawSpan(_unsafeBytes: inbound.payload(location, in: rest)), now)
             case .message(.text, _, let location): try read(unsafe Array(inbound.payload(location, in: rest)))
             case .close: throw ScenarioFault("the relay closed a session over HTTP/2")
             case .needMoreBytes, .ping, .pong, .finished: break
             }
+        }
+    }
+
+    /// A frame, or a part of one: it has come when its last byte has.
+    private func receive(_ message: RawSpan, _ now: MonotonicInstant) throws {
+        if try MediaHeader(parsing: message).kind == .part {
+            guard let frame = try parts.take(message, limits: limits) else { return }
+            if let reception = unsafe Reception(frame.span.bytes, received: now) { receptions.append(reception) }
+        } else if let reception = Reception(message, received: now) {
+            receptions.append(reception)
         }
     }
 

@@ -24,7 +24,7 @@ struct StalledLink {
         let link = ["--rate", "\(Self.rate)", "--delay", "\(Self.delay)", "--queue", "65536"]
         let stage = try Stage(options, link: link, congestionControl: congestionControl)
         defer { stage.strike() }
-        let crowd = try Crowd(stage.door)
+        let crowd = try Crowd(stage.door, options.wishes)
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         try crowd.publish(publisher, .audio, framesPerSecond: 50, layers: [.init(frameBytes: 160, keyFrameBytes: 160)])

@@ -22,7 +22,7 @@ struct StoppedReader {
         let limits = ["stallMillisecondsMax": 40_000, "silenceMillisecondsMax": 60_000, "audioLogBytesMax": 1 << 20, "videoLogBytesMax": 4 << 20]
         let stage = try Stage(options, link: ["--delay", "1"], limits: limits)
         defer { stage.strike() }
-        let crowd = try Crowd(stage.door)
+        let crowd = try Crowd(stage.door, options.wishes)
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         try crowd.publish(publisher, .audio, framesPerSecond: 50, layers: [.init(frameBytes: 160, keyFrameBytes: 160)])
@@ -35,7 +35,7 @@ struct StoppedReader {
             others.append(reader)
         }
         // A crowd of its own: it reads when it is played, and not otherwise.
-        let apart = try Crowd(stage.door)
+        let apart = try Crowd(stage.door, options.wishes)
         let stopper = try apart.open(from: stage.near)
         try apart.join(stopper)
         try apart.subscribeToAll(stopper)
