@@ -116,7 +116,7 @@ let package = Package(
         testTarget(
             "RelayClientTests",
             [
-                "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
+                "RelayClient", "RelayServer", "RelayRooms", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
                 "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
             ]),

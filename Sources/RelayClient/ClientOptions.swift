@@ -45,6 +45,8 @@ package struct ClientOptions: Sendable {
     package var openMillisecondsMax: UInt64 = 20_000
     package var closeHandshakeMillisecondsMax: UInt64 = 5_000
     package var pingMilliseconds: UInt64 = 15_000
+    /// Between time exchanges, once the first few are made; `nil`: none are made.
+    package var timeExchangeMilliseconds: UInt64?
     /// A relay that says nothing at all for so long is dead.
     package var silenceMillisecondsMax: UInt64 = 35_000
     /// Beyond so many bytes waiting to be sent, ``ClientSession/canSend`` is false and media is refused.

@@ -62,6 +62,7 @@ package final class ClientSession {
     let openedAt: MonotonicInstant
     var lastReceived: MonotonicInstant
     var lastPing: MonotonicInstant
+    var clock = ClientClock()
     /// When a connection whose WebSocket is done with is ended by force.
     var endsBy = MonotonicInstant.distantFuture
 

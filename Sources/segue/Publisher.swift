@@ -18,6 +18,8 @@ final class Publisher {
             var bytes: UInt64 = 0
             /// Of media: from the first packet's decode time to the last one's end.
             var seconds: Double = 0
+            /// How its receivers had it, as the relay told last.
+            var reception: RelayMessage.StreamQuality?
         }
 
         var room: String
@@ -27,6 +29,7 @@ final class Publisher {
         var keyFrameRequests = 0
         var isInterrupted = false
         var problems: [String] = []
+        var clock: ClockSummary?
     }
 
     private struct Track {
@@ -54,7 +57,7 @@ final class Publisher {
     init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double) throws {
         self.connect = connect
         driver = try ClientDriver()
-        conversation = try ClientConversation(driver, connect)
+        conversation = try ClientConversation(driver, connect, exchangesTime: true)
         self.feed = feed
         self.rate = rate
     }
@@ -74,6 +77,7 @@ final class Publisher {
         for track in tracks { _ = try conversation.request(.unpublish(.init(stream: track.id.rawValue))) }
         _ = try conversation.request(.leave)
         try conversation.close()
+        summary.clock = conversation.session.clockEstimate.map { ClockSummary(client: 1, $0) }
         summary.problems = feed.files.flatMap(\.problems)
         return summary
     }
@@ -171,6 +175,8 @@ final class Publisher {
         for message in conversation.news {
             switch message {
             case .keyFrameRequested: summary.keyFrameRequests += 1
+            case .streamReport(let quality):
+                if let place = summary.streams.firstIndex(where: { $0.stream == quality.stream }) { summary.streams[place].reception = quality }
             case .roomRemoved(let removal): throw CommandFailure(removal)
             case .streamEnded(let stream) where tracks.contains { $0.id.rawValue == stream }:
                 throw CommandFailure(code: .relay, message: "the relay has ended stream \(stream): this client may not publish it any more")

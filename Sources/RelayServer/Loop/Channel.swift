@@ -58,7 +58,7 @@ final class Channel {
     var hasPublished = false
     let openedAt: MonotonicInstant
     var lastReceived: MonotonicInstant
-    var lastPing: MonotonicInstant
+    var liveness: ChannelLiveness
     /// When the peer last took bytes while some were waiting for it.
     var lastProgress: MonotonicInstant
     var requestBudget: RequestBudget
@@ -85,7 +85,7 @@ final class Channel {
         closing = WebSocketClosing(role: .server, closeHandshakeMillisecondsMax: limits.closeHandshakeMillisecondsMax)
         openedAt = now
         lastReceived = now
-        lastPing = now
+        liveness = ChannelLiveness(pingMilliseconds: limits.pingMilliseconds, now: now)
         lastProgress = now
         tokenBudget = RequestBudget(perSecond: EventLoop.tokenTriesPerSecond, now: now)
         requestBudget = RequestBudget(perSecond: limits.controlMessagesPerSecondMax, now: now)
@@ -154,6 +154,8 @@ final class LocalRoom {
     var members: [(participant: ParticipantID, channel: Handle)] = []
     /// By slot index: where the stream comes from and where else it goes.
     var routes: [StreamRoute] = []
+    /// Streams of which receiver reports are to be passed on.
+    var noted: [StreamSlot] = []
     var isDirty = false
 
     init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
@@ -169,6 +171,13 @@ struct StreamRoute {
     var isRequested = false
     /// Other loops that asked this one.
     var remote: [RemoteRoute] = []
+    /// The stream is in the room's list of those to be passed on.
+    var isNoted = false
+    /// Receivers here have reported since it was last passed on.
+    var hasReports = false
+    var reportsPosted: MonotonicInstant?
+    /// The receivers of all loops, where the publisher is.
+    var reception = StreamReception()
 }
 
 /// Another loop that gets a stream's frames, and what it has missed because the ring to it was full.

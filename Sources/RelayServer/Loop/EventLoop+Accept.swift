@@ -63,7 +63,7 @@ extension EventLoop {
         // Refused options leave a slower connection, not a broken one.
         try? Socket.setNoDelay(descriptor, true, calls: calls)
         try? Socket.setNotSentLowWater(descriptor, bytes: Int32(ConnectionFlow.lowWaterBytesAtFirst), calls: calls)
-        try? Socket.setUserTimeout(descriptor, milliseconds: Int32(clamping: limits.silenceMillisecondsMax), calls: calls)
+        try? Socket.setUserTimeout(descriptor, milliseconds: Int32(clamping: limits.tcpUserTimeoutMilliseconds), calls: calls)
         let machine = isPlaintext ? nil : try? TLSMachine(accepting: context, output: scratch.output)
         guard isPlaintext || machine != nil else {
             refuse(descriptor, address, "tls_setup")

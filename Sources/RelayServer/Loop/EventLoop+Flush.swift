@@ -152,6 +152,7 @@ extension EventLoop {
         let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled..<(filled + count)])
         let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now, upTo: last)
         counters.mediaBytesOut &+= UInt64(media)
+        if media > 0 { channel.liveness.lastSaid = now }
         return filled + media
     }
 

@@ -71,6 +71,8 @@ final class EventLoop {
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
     var requestTurns = RequestTurns()
+    /// Sessions that have reported as receivers of late.
+    var reporters: [Handle] = []
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
@@ -309,6 +311,7 @@ final class EventLoop {
             handleForMembers(message)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)

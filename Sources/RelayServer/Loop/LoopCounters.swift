@@ -46,6 +46,8 @@ struct LoopCounters: Sendable {
     var bitRates = BitRateClasses()
     var frames = FrameAccount()
 
+    var liveness = LivenessCounters()
+
     // By reason: touched when something ends or is refused, never per frame.
     var handshakeFailures: [String: UInt64] = [:]
     var proxyHeadersRefused: [String: UInt64] = [:]
@@ -97,6 +99,7 @@ struct LoopCounters: Sendable {
         streams += other.streams
         framesPending &+= other.framesPending
         frames.add(other.frames)
+        liveness.add(other.liveness)
         handshakeFailures.merge(other.handshakeFailures, uniquingKeysWith: &+)
         proxyHeadersRefused.merge(other.proxyHeadersRefused, uniquingKeysWith: &+)
         forwardedRefused.merge(other.forwardedRefused, uniquingKeysWith: &+)
