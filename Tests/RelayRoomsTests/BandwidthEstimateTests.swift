@@ -101,7 +101,13 @@ private struct LinkTrace {
         let before = linkRate
         linkRate = rate
         guard before > 0, rate > 0 else { return }
-        acks = acks.map { ($0.at <= milliseconds + 2 * oneWayMilliseconds ? $0.at : milliseconds + 2 * oneWayMilliseconds + Int(Double($0.at - milliseconds - 2 * oneWayMilliseconds) * before / rate), $0.bytes) }
+        acks = acks.map {
+            (
+                $0.at <= milliseconds + 2 * oneWayMilliseconds
+                    ? $0.at : milliseconds + 2 * oneWayMilliseconds + Int(Double($0.at - milliseconds - 2 * oneWayMilliseconds) * before / rate),
+                $0.bytes
+            )
+        }
     }
 
     /// Holds everything that is under way for a time.
