@@ -1,10 +1,10 @@
 package import RelayBase
 
-/// What forwarding needs to know of a frame.
+/// What forwarding needs to know of a frame: flags, and in the high byte the layer that it is of.
 package struct FrameTraits: OptionSet, Sendable {
-    package let rawValue: UInt8
+    package let rawValue: UInt16
 
-    package init(rawValue: UInt8) {
+    package init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 

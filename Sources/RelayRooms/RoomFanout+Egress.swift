@@ -98,8 +98,8 @@ extension RoomFanout {
             let entry = self[lane][subscribers[subscriber][lane].sequence]
             switch decide(subscriber, lane, entry, now, deadline) {
             case .serve:
-                if subscribers[subscriber].interests[entry.slot.index].owesConfiguration, !entry.traits.contains(.configuration) {
-                    payConfiguration(subscriber, lane, entry.slot)
+                if owesConfiguration(subscriber, lane, entry) {
+                    payConfiguration(subscriber, lane, entry)
                     guard unsafe pullPrelude(subscriber, lane, room, &filled) else { return false }
                 }
                 let fits = entry.byteCount <= room.count - filled
@@ -121,7 +121,7 @@ extension RoomFanout {
     ) -> Bool {
         let sequence = subscribers[subscriber][lane].sequence
         guard subscribers[subscriber][lane].wantedStreams == laneStreams[lane], subscribers[subscriber][lane].troubledStreams == 0,
-            sequence >= subscribers[subscriber][lane].plainFrom
+            subscribers[subscriber][lane].filteredStreams == 0, sequence >= subscribers[subscriber][lane].plainFrom
         else { return false }
         let oldest = self[lane][sequence]
         let newest = self[lane][self[lane].next &- 1]
@@ -136,10 +136,14 @@ extension RoomFanout {
 
     private func decide(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ now: MonotonicInstant, _ deadline: UInt64) -> Decision {
         let slot = entry.slot.index
-        guard slot < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot].isWanted,
-            subscribers[subscriber][lane].sequence >= subscribers[subscriber].interests[slot].from
-        else { return .pass }
-        if now.nanoseconds(since: entry.arrival) > deadline { return .expire }
+        guard slot < subscribers[subscriber].interests.count else { return .pass }
+        switch subscribers[subscriber].interests[slot].holds(subscribers[subscriber][lane].sequence, entry.traits) {
+        case .foreign: return .pass
+        case .outdated: return .supersede
+        case .due: break
+        }
+        let waited = now.nanoseconds(since: entry.arrival)
+        if waited > deadline || waited > subscribers[subscriber].interests[slot].wishes.delayNanosecondsMax { return .expire }
         if subscribers[subscriber].interests[slot].awaitsKey, !entry.traits.contains(.key), !entry.traits.contains(.configuration) {
             return .supersede
         }
@@ -172,16 +176,27 @@ extension RoomFanout {
             subscribers[subscriber].setTrouble(entry.slot, lane: lane, owesConfiguration: true)
         } else if lane == .video, !entry.traits.contains(.discardable) {
             subscribers[subscriber].setTrouble(entry.slot, lane: lane, awaitsKey: true)
-            setKeyFrameWanted(entry.slot, true)
+            // A key frame of another layer may follow in the log already.
+            let interest = subscribers[subscriber].interests[entry.slot.index]
+            if subscribers[subscriber][lane].sequence >= interest.changedAt || !interest.changeBeginsWithKey {
+                needKeyFrame(entry.slot, entry.traits.spatial)
+            }
         }
     }
 
-    /// Queues the stream's configuration once more, as a further frame: the one that was dropped is accounted already.
-    private mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot) {
-        guard budget.take(streams[slot.index].configuration.count) else { return }
+    private func owesConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) -> Bool {
+        let interest = subscribers[subscriber].interests[entry.slot.index]
+        return interest.owesConfiguration && subscribers[subscriber][lane].sequence >= interest.owesFrom && !entry.traits.contains(.configuration)
+    }
+
+    /// Queues the configuration of an entry's layer once more, as a further frame: the one that was dropped is accounted already.
+    private mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) {
+        let slot = entry.slot
+        let spatial = streams[slot.index].configured(entry.traits.spatial)
+        guard budget.take(streams[slot.index].layers[spatial].configuration.count) else { return }
         subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
-        guard !streams[slot.index].configuration.isEmpty else { return }
-        unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].configuration.readable)
+        guard !streams[slot.index].layers[spatial].configuration.isEmpty else { return }
+        unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].layers[spatial].configuration.readable)
         subscribers[subscriber][lane].preludeFrames &+= 1
         subscribers[subscriber].account.entered &+= 1
     }
@@ -244,6 +259,7 @@ extension RoomFanout {
             reclaim(lane, now: now)
             self[lane].releaseMemoryIfSilent()
         }
+        forgetOldGroups(now)
         freeEndedStreams()
     }
 }

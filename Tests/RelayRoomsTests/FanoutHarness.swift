@@ -14,7 +14,7 @@ struct TestFrame: Equatable {
     var bytes: [UInt8] {
         var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: max(byteCount, 16))
         // Version 1, video, no flags.
-        bytes.replaceSubrange(0..<4, with: [0x11, 0, 0, 0])
+        bytes.replaceSubrange(0..<4, with: [0x11, 0, UInt8(traits.spatial << 4 | traits.temporal), 0])
         for (offset, value) in [(4, stream), (8, number)] {
             for shift in 0..<4 { bytes[offset + shift] = UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * shift)) }
         }
@@ -71,8 +71,9 @@ final class Harness {
         fanout.addSubscriber(ParticipantID(participant), token: UInt64(participant)) ?? Handle(index: .max, generation: 0)
     }
 
-    func stream(_ id: UInt32, _ lane: Lane) -> StreamSlot {
-        fanout.addStream(id: id, publisher: ParticipantID(id), lane: lane) ?? StreamSlot(-1)
+    func stream(_ id: UInt32, _ lane: Lane, layers: Int = 0) -> StreamSlot {
+        let declared = (0..<layers).map { _ in LayerDeclaration(temporalLayers: 3, bitsPerSecond: nil) }
+        return fanout.addStream(id: id, publisher: ParticipantID(id), lane: lane, layers: declared) ?? StreamSlot(-1)
     }
 
     @discardableResult
@@ -103,11 +104,21 @@ final class Harness {
     }
 
     @discardableResult
-    func subscribe(_ subscriber: Handle, _ slot: StreamSlot) -> Bool { fanout.subscribe(Int(subscriber.index), slot) }
+    func subscribe(_ subscriber: Handle, _ slot: StreamSlot) -> Bool { fanout.subscribe(Int(subscriber.index), slot, now: now) }
+    @discardableResult
+    func subscribe(_ subscriber: Handle, _ slot: StreamSlot, _ choice: LayerChoice) -> Bool {
+        fanout.subscribe(Int(subscriber.index), slot, choice, now: now)
+    }
+    func target(_ subscriber: Handle, _ slot: StreamSlot, _ choice: LayerChoice) {
+        fanout.setLayerTarget(Int(subscriber.index), slot, choice, now: now)
+    }
+    func layer(_ subscriber: Handle, _ slot: StreamSlot) -> LayerChoice { fanout.layers(Int(subscriber.index), slot).current }
+    func keyFrameRequest(of slot: StreamSlot) -> Int? { fanout.nextKeyFrameRequest(now: now)?.spatial }
+    func wanted(_ slot: StreamSlot) -> LayerSet { fanout.wantedLayers(slot) }
     func unsubscribe(_ subscriber: Handle, _ slot: StreamSlot) { fanout.unsubscribe(Int(subscriber.index), slot) }
     func account(_ subscriber: Handle) -> FrameAccount { fanout.account(Int(subscriber.index)).account }
     func pending(_ subscriber: Handle) -> UInt64 { fanout.account(Int(subscriber.index)).pending }
-    func keyFrameRequest() -> StreamSlot? { fanout.nextKeyFrameRequest(now: now) }
+    func keyFrameRequest() -> StreamSlot? { fanout.nextKeyFrameRequest(now: now)?.slot }
     func isMidMessage(_ subscriber: Handle) -> Bool { fanout.subscribers[Int(subscriber.index)].isMidMessage }
     func capacity(_ lane: Lane) -> Int { fanout[lane].byteCapacity }
     func preludeBytes(_ subscriber: Handle) -> Int { fanout.subscribers[Int(subscriber.index)][.video].prelude.count }

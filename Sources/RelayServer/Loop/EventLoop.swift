@@ -22,6 +22,7 @@ final class EventLoop {
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
+        static let layers: UInt8 = 6
     }
 
     let index: Int
@@ -59,6 +60,8 @@ final class EventLoop {
     var http2Output = ByteQueue()
     var now: MonotonicInstant
     var dirtyRooms: [LocalRoom] = []
+    /// When connections and layers are looked at next; `nil` while there is nothing to look at.
+    var layerLook = LayerLook()
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
     var requestTurns = RequestTurns()
@@ -222,6 +225,7 @@ final class EventLoop {
             if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
         case TimerKind.exchange:
             if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
+        case TimerKind.layers: lookAtLayers()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -292,8 +296,9 @@ final class EventLoop {
         case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
             .memberChanged, .roomEnded:
             handleForMembers(message)
-        case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
-        case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
+        case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
+        case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)
