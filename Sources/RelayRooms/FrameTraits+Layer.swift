@@ -1,18 +1,16 @@
 package import MediaProtocol
 
-/// The layer takes the place of flags that nobody tests: traits go wherever frames go, through logs and rings, and the layer must go with them.
 extension FrameTraits {
     /// What a frame's header says, for a stream of a lane. Only video has layers; a configuration holds for a whole spatial layer.
     package init(_ header: MediaHeader, lane: Lane) {
-        var flags: FrameTraits = []
-        if header.flags.contains(.key) { flags.insert(.key) }
-        if header.flags.contains(.discardable) { flags.insert(.discardable) }
-        if header.kind == .configuration { flags.insert(.configuration) }
-        guard lane == .video else {
-            self = flags
+        var traits = FrameTraits(layer: lane == .video ? header.layer.rawValue : 0)
+        if header.kind == .configuration {
+            self = FrameTraits.configuration.with(spatial: traits.spatial)
             return
         }
-        self = flags.with(spatial: Int(header.layer.spatial), temporal: header.kind == .configuration ? 0 : Int(header.layer.temporal))
+        if header.flags.contains(.key) { traits.insert(.key) } else if traits.temporal > 0 { traits.insert(.enhancement) }
+        if header.flags.contains(.discardable) { traits.insert(.discardable) }
+        self = traits
     }
 
     /// The same flags, of another layer.
@@ -20,6 +18,6 @@ extension FrameTraits {
         FrameTraits(rawValue: rawValue & 0x00FF | UInt16(truncatingIfNeeded: spatial & 15) << 12 | UInt16(truncatingIfNeeded: temporal & 15) << 8)
     }
 
-    package var spatial: Int { Int(rawValue >> 12) }
-    package var temporal: Int { Int(rawValue >> 8 & 15) }
+    package var spatial: Int { Int(spatialLayer) }
+    package var temporal: Int { Int(temporalLayer) }
 }

@@ -99,6 +99,8 @@ package struct LayerChooser: Sendable {
     private var firstLook: MonotonicInstant?
     private var isOnTrial = false
     private var hold = holdMilliseconds
+    /// The estimate without its noise; going down looks at what is known now.
+    private var steadyBitsPerSecond: Int?
     /// What the connection was found to carry when a step up failed.
     private var failedBitsPerSecond: Int?
     private var overSince: MonotonicInstant?
@@ -119,11 +121,12 @@ package struct LayerChooser: Sendable {
         firstLook = firstLook ?? now
         let budget = view.bitsPerSecond.map { max(0, $0 - reservedBitsPerSecond) }
         adopt(streams, view, budget)
-        noteTime(view, budget, now)
+        noteTime(view, now)
         let total = cost(streams)
+        let steady = steadyBitsPerSecond.map { max(0, min($0, view.bitsPerSecond ?? $0) - reservedBitsPerSecond) }
         if view.isCongested || view.isLimited, !streams.isEmpty, lower(streams, view, budget, total: total, now) {
-            noteDown(view, now)
-        } else if !view.isCongested, mayRaise(now), raise(streams, view, budget, total: total) {
+            noteDown(now)
+        } else if !view.isCongested, mayRaise(now), raise(streams, view, steady, total: total) {
             lastUp = now
             isOnTrial = true
         }
@@ -158,26 +161,27 @@ package struct LayerChooser: Sendable {
         }
     }
 
-    private mutating func noteTime(_ view: BandwidthView, _ budget: Int?, _ now: MonotonicInstant) {
+    private mutating func noteTime(_ view: BandwidthView, _ now: MonotonicInstant) {
+        steadyBitsPerSecond = view.bitsPerSecond.map { ((steadyBitsPerSecond ?? $0) / 5 * 4) + $0 / 5 }
         congestedSince = view.isCongested ? congestedSince ?? now : nil
         if isOnTrial, let lastUp, now.milliseconds(since: lastUp) >= LayerChooser.trialMilliseconds {
             isOnTrial = false
             hold = LayerChooser.holdMilliseconds
             failedBitsPerSecond = nil
         }
-        if !view.isCongested, let failed = failedBitsPerSecond, let bits = view.bitsPerSecond, bits / LayerChooser.risenPercent >= failed / 100 {
+        if !view.isCongested, let failed = failedBitsPerSecond, let bits = steadyBitsPerSecond, bits / LayerChooser.risenPercent >= failed / 100 {
             hold = LayerChooser.holdMilliseconds
             failedBitsPerSecond = nil
         }
     }
 
-    private mutating func noteDown(_ view: BandwidthView, _ now: MonotonicInstant) {
+    private mutating func noteDown(_ now: MonotonicInstant) {
         lastDown = now
         overSince = nil
         guard isOnTrial else { return }
         isOnTrial = false
         hold = min(hold * 2, LayerChooser.holdMillisecondsMax)
-        failedBitsPerSecond = view.bitsPerSecond
+        failedBitsPerSecond = steadyBitsPerSecond
     }
 
     // MARK: Down

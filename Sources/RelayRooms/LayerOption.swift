@@ -19,8 +19,8 @@ package struct LayerWishes: Hashable, Sendable {
     package var temporalMax = LayerChoice.layersMax - 1
     /// Of one stream's video.
     package var bitsPerSecondMax: Int?
-    /// Nanoseconds after which a queued frame is of no use; the lane's deadline where that is shorter.
-    package var delayNanosecondsMax = UInt64.max
+    /// Milliseconds after which a queued frame is of no use; `nil`: the class's deadline.
+    package var delayMillisecondsMax: UInt64?
 
     package init() {}
 }

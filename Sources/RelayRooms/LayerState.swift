@@ -8,6 +8,7 @@ struct LayerState: ~Copyable {
     var group = GroupCache()
     var governor = KeyFrameGovernor()
     var meter = LayerMeter()
+    var position = StreamPosition()
     /// Frames appended since the slot was taken, of temporal layers up to the index: what ``FrameAccount/entered`` is made of.
     private(set) var appended = InlineArray<8, UInt64>(repeating: 0)
     /// Subscribers that get the layer, and that are to get it at its next key frame, by their temporal bound.

@@ -10,6 +10,7 @@ extension RoomFanout {
     mutating func begin(_ subscriber: Int, _ slot: StreamSlot, _ choice: LayerChoice, now: MonotonicInstant) -> Bool {
         let lane = streams[slot.index].lane
         subscribers[subscriber].interests[slot.index].from = self[lane].next
+        subscribers[subscriber].interests[slot.index].since = self[lane].next
         subscribers[subscriber].interests[slot.index].changedAt = 0
         subscribers[subscriber][lane].plainFrom = self[lane].next
         let start = startingLayer(slot, choice, now: now)
@@ -39,6 +40,8 @@ extension RoomFanout {
         }
         giveGroup(subscriber, slot, start, frames: group.frames)
         subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false)
+        subscribers[subscriber][lane].preludeHoldsGroup = true
+        subscribers[subscriber].interests[slot.index].countsFrom = .distantFuture
         return true
     }
 

@@ -15,7 +15,7 @@ extension RoomFanout {
         if choice == layer { return }
         if choice.isWithin(layer) {
             changeLayer(subscriber, slot, to: choice, beginsWithKey: false)
-            if choice.isNone { subscribers[subscriber].setTrouble(slot, lane: .video, awaitsKey: false, owesConfiguration: false) }
+            if choice.isNone { subscribers[subscriber].setTrouble(slot, lane: .video, awaitsKey: false, owesConfiguration: false, brokenFrom: .max) }
         } else if layer.isNone, !subscribers[subscriber].interests[slot.index].hasBegun {
             begin(subscriber, slot, choice, now: now)
         } else {
@@ -132,7 +132,7 @@ extension RoomFanout {
         let interest = subscribers[subscriber].interests[slot.index]
         let lane = streams[slot.index].lane
         let hasAll = streams[slot.index].layers.count == 1 && interest.layer == LayerChoice(spatial: 0)
-        let isFiltered = interest.isWanted && (!hasAll || interest.wishes.delayNanosecondsMax < deadlineNanoseconds(lane))
+        let isFiltered = interest.isWanted && !hasAll
         guard isFiltered != interest.isFiltered else { return }
         subscribers[subscriber].interests[slot.index].isFiltered = isFiltered
         subscribers[subscriber][lane].filteredStreams += isFiltered ? 1 : -1
@@ -175,7 +175,10 @@ extension RoomFanout {
     }
 
     private mutating func finishBegun(_ subscriber: Int, _ slot: StreamSlot) {
-        guard subscribers[subscriber].begunLane == .video, self[.video][subscribers[subscriber][.video].sequence].slot == slot else { return }
-        moveBegunMessageToResidue(subscriber)
+        let isCut = subscribers[subscriber][.video].cut?.isInLog == true
+        guard isCut || subscribers[subscriber].begunLane == .video, self[.video][subscribers[subscriber][.video].sequence].slot == slot else {
+            return
+        }
+        if isCut { moveCutToRest(subscriber, .video) } else { moveBegunMessageToResidue(subscriber) }
     }
 }

@@ -20,8 +20,12 @@ extension RoomFanout {
         for lane in Lane.allCases {
             subscribers[index].account.unsubscribed &+= subscribers[index][lane].preludeFrames
             budget.give(subscribers[index][lane].prelude.count)
+            if subscribers[index][lane].cut != nil { subscribers[index].account.unsubscribed &+= 1 }
+            dropCutRest(index, lane)
         }
-        if subscribers[index].begunLane != nil || subscribers[index].residueEndsFrame { subscribers[index].account.unsubscribed &+= 1 }
+        budget.give(subscribers[index].residue.count)
+        if subscribers[index].residueEndsFrame { subscribers[index].account.unsubscribed &+= 1 }
+        if subscribers[index].isBroken { brokenSubscribers -= 1 }
         let account = subscribers[index].account
         departed.add(account)
         subscribers.remove(handle)
@@ -42,7 +46,7 @@ extension RoomFanout {
         guard !subscribers[subscriber].interests[slot.index].isWanted else { return true }
         let layers = lane == .video ? choice : LayerChoice(spatial: 0)
         if !layers.isNone { growLayers(slot, upTo: layers.spatial) }
-        subscribers[subscriber].interests[slot.index] = StreamInterest(isWanted: true)
+        subscribers[subscriber].interests[slot.index] = StreamInterest(isWanted: true, since: self[lane].next)
         subscribers[subscriber][lane].wantedStreams += 1
         streams[slot.index].subscribers += 1
         setTarget(subscriber, slot, layers)
@@ -53,12 +57,13 @@ extension RoomFanout {
     mutating func closeInterest(_ subscriber: Int, _ slot: StreamSlot) {
         guard isSubscribed(subscriber, slot) else { return }
         let lane = streams[slot.index].lane
-        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false)
+        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max)
         setTarget(subscriber, slot, .none)
         setLayer(subscriber, slot, .none)
         if subscribers[subscriber].interests[slot.index].isFiltered { subscribers[subscriber][lane].filteredStreams -= 1 }
         subscribers[subscriber].interests[slot.index] = StreamInterest()
         subscribers[subscriber][lane].wantedStreams -= 1
+        if subscribers[subscriber][lane].shortestDelay != .max { noteDelays(subscriber, lane) }
         streams[slot.index].subscribers -= 1
     }
 
@@ -68,13 +73,12 @@ extension RoomFanout {
         let lane = streams[slot.index].lane
         // A message that was begun is finished: its peer could not make sense of what follows otherwise.
         if subscribers[subscriber].begunLane == lane { moveBegunMessageToResidue(subscriber) }
+        moveCutToRest(subscriber, lane)
         dropPrelude(subscriber, lane, of: streams[slot.index].id)
         var sequence = subscribers[subscriber][lane].sequence
         while sequence < self[lane].next {
             let entry = self[lane][sequence]
-            if entry.slot == slot, subscribers[subscriber].interests[slot.index].holds(sequence, entry.traits) != .foreign {
-                subscribers[subscriber].account.unsubscribed &+= 1
-            }
+            if entry.slot == slot, isDue(subscriber, entry, sequence) { subscribers[subscriber].account.unsubscribed &+= 1 }
             sequence &+= 1
         }
         closeInterest(subscriber, slot)
@@ -82,7 +86,7 @@ extension RoomFanout {
     }
 
     /// Takes a stream's messages out of what a late joiner is still owed.
-    private mutating func dropPrelude(_ subscriber: Int, _ lane: Lane, of stream: UInt32) {
+    mutating func dropPrelude(_ subscriber: Int, _ lane: Lane, of stream: UInt32) {
         guard !subscribers[subscriber][lane].prelude.isEmpty else { return }
         var kept = ByteQueue()
         var dropped: UInt64 = 0
@@ -100,39 +104,9 @@ extension RoomFanout {
         subscribers[subscriber].account.unsubscribed &+= dropped
     }
 
-    /// Frees the log from a begun message by copying its rest to the subscriber.
-    mutating func moveBegunMessageToResidue(_ subscriber: Int) {
-        guard let lane = subscribers[subscriber].begunLane else { return }
-        let entry = self[lane][subscribers[subscriber][lane].sequence]
-        let begun = subscribers[subscriber].begunBytes
-        unsafe subscribers[subscriber].residue.append(self[lane].bytes(at: entry.offset + begun, count: entry.byteCount - begun))
-        subscribers[subscriber].residueEndsFrame = true
-        subscribers[subscriber].begunLane = nil
-        subscribers[subscriber].begunBytes = 0
-        subscribers[subscriber][lane].sequence &+= 1
-    }
-
-    /// Gives the rest of a begun message away: for a subscriber that leaves while its WebSocket lives on.
-    package mutating func finishMessage(_ subscriber: Int, into queue: inout ByteQueue) {
-        moveBegunMessageToResidue(subscriber)
-        guard !subscribers[subscriber].residue.isEmpty else { return }
-        unsafe queue.append(subscribers[subscriber].residue.readable)
-        if subscribers[subscriber].residueEndsFrame { subscribers[subscriber].account.delivered &+= 1 }
-        subscribers[subscriber].residueEndsFrame = false
-        subscribers[subscriber].residue.removeAll()
-    }
-
     /// The slots of the streams that a subscriber wants, ended ones that it still gets the rest of included.
     package func subscribed(_ subscriber: Int) -> [StreamSlot] {
         subscribers[subscriber].interests.indices.filter { subscribers[subscriber].interests[$0].isWanted }.map(StreamSlot.init)
-    }
-
-    /// Whether there may be bytes for the subscriber. A publisher's own frames count until the next pull passes over them.
-    package func hasPending(_ subscriber: Int) -> Bool {
-        subscribers[subscriber].isMidMessage
-            || subscribers[subscriber][.audio].sequence < self[.audio].next || !subscribers[subscriber][.audio].prelude.isEmpty
-            || subscribers[subscriber][.video].sequence < self[.video].next || !subscribers[subscriber][.video].prelude.isEmpty
-            || subscribers[subscriber][.data].sequence < self[.data].next || !subscribers[subscriber][.data].prelude.isEmpty
     }
 
     // MARK: Accounting
@@ -145,14 +119,10 @@ extension RoomFanout {
         var pending: UInt64 = subscribers[subscriber].residueEndsFrame ? 1 : 0
         for lane in Lane.allCases {
             pending &+= subscribers[subscriber][lane].preludeFrames
+            if let cut = subscribers[subscriber][lane].cut, !cut.isInLog { pending &+= 1 }
             var sequence = subscribers[subscriber][lane].sequence
             while sequence < self[lane].next {
-                let entry = self[lane][sequence]
-                if entry.slot.index < subscribers[subscriber].interests.count,
-                    subscribers[subscriber].interests[entry.slot.index].holds(sequence, entry.traits) != .foreign
-                {
-                    pending &+= 1
-                }
+                if isDue(subscriber, self[lane][sequence], sequence) { pending &+= 1 }
                 sequence &+= 1
             }
         }

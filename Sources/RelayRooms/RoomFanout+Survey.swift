@@ -97,7 +97,7 @@ extension RoomFanout {
     package mutating func setLayerWishes(_ subscriber: Int, _ slot: StreamSlot, _ wishes: LayerWishes) {
         guard isSubscribed(subscriber, slot) else { return }
         subscribers[subscriber].interests[slot.index].wishes = wishes
-        refreshFilter(subscriber, slot)
+        setDelayMax(subscriber, slot, milliseconds: wishes.delayMillisecondsMax)
     }
 
     /// Forgets groups that are too old to be given to anybody.

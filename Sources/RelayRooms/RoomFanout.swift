@@ -15,6 +15,8 @@ package struct RoomFanout: ~Copyable {
     var keyFramesWanted = 0
     /// What the subscribers that left took with them.
     package internal(set) var departed = FrameAccount()
+    /// Subscribers that the rest of a begun frame was lost for.
+    var brokenSubscribers = 0
     /// The subscriber that was audited last.
     var auditedNext = 0
     /// Slots beyond this answer `nil`: a table per subscriber is indexed by slot.
@@ -171,6 +173,7 @@ package struct RoomFanout: ~Copyable {
         precondition(spatial < LayerChoice.layersMax && traits.temporal < LayerChoice.layersMax, "a frame of a layer that there cannot be")
         if spatial >= streams[slot.index].layers.count { growLayers(slot, upTo: spatial) }
         if !traits.contains(.configuration) {
+            unsafe streams[slot.index].layers[spatial].position.note(frame)
             streams[slot.index].layers[spatial].meter.add(temporal: traits.temporal, byteCount: frame.count, now: now)
         }
         unsafe streams[slot.index].cache(frame, traits: traits, limits: limits, budget: budget, now: now)
@@ -189,11 +192,8 @@ package struct RoomFanout: ~Copyable {
                 subscribers[index].interests[slot.index].layer.contains(traits)
             else { continue }
             subscribers[index].account.refused &+= 1
-            if lane == .video { subscribers[index].setTrouble(slot, lane: lane, awaitsKey: true) }
+            noteLoss(index, lane, slot, traits, at: self[lane].next)
         }
-        if lane == .video {
-            streams[slot.index].layers[traits.spatial].group.forget(budget)
-            needKeyFrame(slot, traits.spatial)
-        }
+        if lane == .video { streams[slot.index].layers[traits.spatial].group.forget(budget) }
     }
 }

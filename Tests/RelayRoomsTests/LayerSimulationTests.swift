@@ -83,13 +83,17 @@ struct LayerSimulationTests {
             let isDiscardable = !isKey && temporal == 2 && Bool.random(using: &random)
             var traits: FrameTraits = isKey ? .key : []
             if isDiscardable { traits.insert(.discardable) }
+            if temporal > 0 { traits.insert(.enhancement) }
             if isKey {
                 keyFrames += 1
                 needsKey[spatial] = false
                 group[spatial] = []
             }
             let number = h.nextNumber
-            let references = group[spatial].filter { $0.temporal <= temporal }.map(\.number)
+            // Base frames refer to base frames; what is above them, to what came since the last of them as well.
+            let base = group[spatial].filter { $0.temporal == 0 }.map(\.number)
+            let above = group[spatial].reversed().prefix { $0.temporal > 0 }.filter { $0.temporal <= temporal }.map(\.number)
+            let references = temporal == 0 ? base : base + above
             sent[number] = Sent(spatial: spatial, references: references, configuration: configurations[spatial])
             if !isDiscardable { group[spatial].append((number, temporal)) }
             h.publish(slot, bytes: .random(in: 30...1_500, using: &random), traits.with(spatial: spatial, temporal: temporal))
@@ -140,11 +144,12 @@ struct LayerSimulationTests {
         }
     }
 
-    @Test("whatever is switched, lost and joined, what comes decodes and every frame is accounted", arguments: 0..<60 as Range<UInt64>)
+    @Test("whatever is switched, lost and joined, what comes decodes and every frame is accounted", arguments: 0..<24 as Range<UInt64>)
     func decodesAlways(seed: UInt64) {
         let world = World(seed: seed)
-        for _ in 0..<1_500 {
+        for step in 0..<1_000 {
             world.step()
+            guard step.isMultiple(of: 4) else { continue }
             for receiver in world.receivers { #expect(world.h.imbalance(receiver.handle) == 0) }
             let faults = world.receivers.flatMap(\.decoder.faults)
             guard faults.isEmpty else {
@@ -154,9 +159,9 @@ struct LayerSimulationTests {
         }
         // Whoever wants something, and reads, gets it in the end.
         for place in world.receivers.indices { world.h.target(world.receivers[place].handle, world.slot, LayerChoice(spatial: place % 3)) }
-        for _ in 0..<2_000 {
+        for _ in 0..<500 {
             world.publish()
-            world.h.advance(milliseconds: 10)
+            world.h.advance(milliseconds: 20)
             for place in world.receivers.indices { world.pull(place, room: 16 << 10) }
             while let spatial = world.h.keyFrameRequest(of: world.slot) { world.needsKey[spatial] = true }
         }
@@ -167,6 +172,6 @@ struct LayerSimulationTests {
             guard world.h.fanout.isSubscribed(Int(receiver.handle.index), world.slot) else { continue }
             #expect(world.h.layer(receiver.handle, world.slot) == LayerChoice(spatial: place % 3))
         }
-        #expect(world.keyFrames < 1_000, "key frames are asked for without end")
+        #expect(world.keyFrames < 700, "key frames are asked for without end")
     }
 }

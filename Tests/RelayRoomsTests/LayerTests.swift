@@ -6,7 +6,9 @@ import Testing
 @Suite("Layers of a stream: what a subscriber gets")
 struct LayerTests {
     private func key(_ spatial: Int) -> FrameTraits { FrameTraits.key.with(spatial: spatial) }
-    private func frame(_ spatial: Int, _ temporal: Int = 0) -> FrameTraits { FrameTraits([]).with(spatial: spatial, temporal: temporal) }
+    private func frame(_ spatial: Int, _ temporal: Int = 0) -> FrameTraits {
+        (temporal > 0 ? FrameTraits.enhancement : []).with(spatial: spatial, temporal: temporal)
+    }
     private func configuration(_ spatial: Int) -> FrameTraits { FrameTraits.configuration.with(spatial: spatial) }
 
     @Test("protocol §6.4: of several spatial layers a subscriber gets one", arguments: [(0, [1, 4]), (1, [2, 5]), (2, [3, 6])])
@@ -178,7 +180,7 @@ struct LayerTests {
         let (hasty, patient) = (h.subscriber(8), h.subscriber(9))
         for subscriber in [hasty, patient] { h.subscribe(subscriber, slot) }
         var wishes = LayerWishes()
-        wishes.delayNanosecondsMax = 50_000_000
+        wishes.delayMillisecondsMax = 50
         h.fanout.setLayerWishes(Int(hasty.index), slot, wishes)
         h.publish(slot)
         h.advance(milliseconds: 60)

@@ -198,6 +198,6 @@ extension LayerWishes {
         spatialMax = request.maxLayer?.spatial ?? spatialMax
         temporalMax = request.maxLayer?.temporal ?? temporalMax
         bitsPerSecondMax = request.maxBitrate.map { Int($0) }
-        if let delay = request.maxDelay { delayNanosecondsMax = UInt64(delay * 1_000_000) }
+        delayMillisecondsMax = request.maxDelay.map { UInt64($0) }
     }
 }

@@ -46,8 +46,11 @@ extension EventLoop {
             beginClose(channel, code, reason: "media frame refused: \(error.name)", counted: "\(error.name)")
             return
         }
-        guard frame.header.kind != .bundle else {
-            beginClose(channel, .unsupportedData, reason: "bundles go from the relay to its clients only", counted: "media_bundle")
+        guard frame.header.kind != .bundle, frame.header.kind != .part else {
+            let isBundle = frame.header.kind == .bundle
+            beginClose(
+                channel, .unsupportedData, reason: "\(isBundle ? "bundles" : "parts") go from the relay to its clients only",
+                counted: isBundle ? "media_bundle" : "media_part")
             return
         }
         // What a publisher had under way when it left its room is nobody's any more.
@@ -199,7 +202,7 @@ extension MediaKind {
         case .audio: .audio
         case .video: .video
         case .data: .data
-        case .configuration, .bundle: nil
+        case .configuration, .bundle, .part: nil
         }
     }
 }
