@@ -21,21 +21,23 @@ struct LayerRoutingTests {
     @Test("a loop gets the layers that somebody there wants, and no others")
     func layersOfALoop() {
         var route = RemoteRoute(interest: RemoteInterest(loop: 1, room: Handle(index: 0, generation: 1), slot: StreamSlot(0)))
+        func adopt(_ layers: LayerSet) -> [Int] { route.adopt(layers) }
         #expect(!route.takes(frame(0, key: true)))
-        #expect(route.adopt(set((1, 1))) == [1])
+        #expect(adopt(set((1, 1))) == [1])
         #expect(route.takes(frame(1, 1)) && !route.takes(frame(1, 2)) && !route.takes(frame(0)))
         // Layer 0's configuration may be that of layer 1.
         #expect(route.takes(.configuration) && !route.takes(FrameTraits.configuration.with(spatial: 2)))
-        #expect(route.adopt(set((0, 7), (1, 0))) == [0])
+        #expect(adopt(set((0, 7), (1, 0))) == [0])
         #expect(route.takes(frame(0, 3)) && !route.takes(frame(1, 1)), "fewer temporal layers go at once")
-        #expect(route.adopt(LayerSet()) == [] && !route.takes(frame(0)))
+        #expect(adopt(LayerSet()) == [] && !route.takes(frame(0)))
     }
 
     @Test("more temporal layers go to a loop from the next key frame on, since it caches what it gets")
     func moreTemporalLayers() {
         var route = RemoteRoute(interest: RemoteInterest(loop: 1, room: Handle(index: 0, generation: 1), slot: StreamSlot(0)))
+        func adopt(_ layers: LayerSet) -> [Int] { route.adopt(layers) }
         _ = route.adopt(set((0, 0)))
-        #expect(route.adopt(set((0, 2))) == [])
+        #expect(adopt(set((0, 2))) == [])
         #expect(!route.takes(frame(0, 1)) && route.takes(frame(0, key: true)))
         route.keyFrameWent(0)
         #expect(route.takes(frame(0, 2)))
@@ -45,30 +47,32 @@ struct LayerRoutingTests {
     func demand() {
         let all = set((0, 7), (1, 7))
         var demand = StreamDemand()
-        #expect(demand.look(all, all: all, now: at(0)) == nil, "everything is wanted until something else is said")
-        #expect(demand.look(LayerSet(), all: all, now: at(0)) == nil)
-        #expect(demand.look(LayerSet(), all: all, now: at(499)) == nil)
-        #expect(demand.look(LayerSet(), all: all, now: at(500)) == LayerSet())
-        #expect(demand.look(LayerSet(), all: all, now: at(5_000)) == nil)
-        #expect(demand.look(set((1, 2)), all: all, now: at(5_001)) == set((1, 2)))
+        func look(_ wanted: LayerSet, _ milliseconds: UInt64) -> LayerSet? { demand.look(wanted, all: all, now: at(milliseconds)) }
+        #expect(look(all, 0) == nil, "everything is wanted until something else is said")
+        #expect(look(LayerSet(), 0) == nil)
+        #expect(look(LayerSet(), 499) == nil)
+        #expect(look(LayerSet(), 500) == LayerSet())
+        #expect(look(LayerSet(), 5_000) == nil)
+        #expect(look(set((1, 2)), 5_001) == set((1, 2)))
         // One layer takes the place of another: both, until the change has lasted.
-        #expect(demand.look(set((0, 7)), all: all, now: at(5_100)) == set((0, 7), (1, 2)))
-        #expect(demand.look(set((0, 7)), all: all, now: at(5_200)) == nil)
-        #expect(demand.look(set((0, 7), (1, 2)), all: all, now: at(5_600)) == nil, "it was wanted again in time")
-        #expect(demand.look(set((0, 7)), all: all, now: at(5_700)) == nil)
-        #expect(demand.look(set((0, 7)), all: all, now: at(6_200)) == set((0, 7)))
+        #expect(look(set((0, 7)), 5_100) == set((0, 7), (1, 2)))
+        #expect(look(set((0, 7)), 5_200) == nil)
+        #expect(look(set((0, 7), (1, 2)), 5_600) == nil, "it was wanted again in time")
+        #expect(look(set((0, 7)), 5_700) == nil)
+        #expect(look(set((0, 7)), 6_200) == set((0, 7)))
     }
 
     @Test("protocol §3.17: a client hears of congestion once, and of its end no sooner than two seconds later")
     func congestion() {
         var news = CongestionNews()
-        #expect(!news.look(false, now: at(0)))
-        #expect(news.look(true, now: at(100)))
-        #expect(!news.look(true, now: at(200)))
-        #expect(!news.look(false, now: at(300)))
-        #expect(news.look(false, now: at(2_100)))
-        #expect(!news.look(true, now: at(2_200)))
-        #expect(news.look(true, now: at(3_100)))
+        func look(_ isCongested: Bool, _ milliseconds: UInt64) -> Bool { news.look(isCongested, now: at(milliseconds)) }
+        #expect(!look(false, 0))
+        #expect(look(true, 100))
+        #expect(!look(true, 200))
+        #expect(!look(false, 300))
+        #expect(look(false, 2_100))
+        #expect(!look(true, 2_200))
+        #expect(look(true, 3_100))
     }
 
     @Test("protocol §3.8: of a source's wishes and those for all, the source's hold; the latest of each")
