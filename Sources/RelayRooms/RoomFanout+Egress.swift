@@ -172,7 +172,7 @@ extension RoomFanout {
             subscribers[subscriber].setTrouble(entry.slot, lane: lane, owesConfiguration: true)
         } else if lane == .video, !entry.traits.contains(.discardable) {
             subscribers[subscriber].setTrouble(entry.slot, lane: lane, awaitsKey: true)
-            setKeyFrameWanted(entry.slot, true)
+            if !subscribers[subscriber].isParked { setKeyFrameWanted(entry.slot, true) }
         }
     }
 

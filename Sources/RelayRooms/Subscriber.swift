@@ -47,6 +47,8 @@ package struct Subscriber: ~Copyable {
     var residue = ByteQueue()
     /// Whether ``residue`` ends a frame that is still to be accounted as delivered.
     var residueEndsFrame = false
+    /// It has no connection now: see ``RoomFanout/park(_:)``.
+    var isParked = false
     package internal(set) var account = FrameAccount()
 
     init(participant: ParticipantID, token: UInt64, audioFrom: UInt64, videoFrom: UInt64, dataFrom: UInt64) {

@@ -106,10 +106,18 @@ struct AdminSession: Codable, Sendable, Equatable {
         case http2 = "h2"
     }
 
+    enum State: String, Codable, Sendable {
+        case connected
+        /// Its connection was lost, and it is kept for its client to come back.
+        case parked
+    }
+
     let session: String
     let identity: RelayMessage.Identity?
     let device: String?
+    /// Of a parked session: what it was.
     let address: String
+    let state: State
     let transport: Transport
     /// Milliseconds since 1970-01-01T00:00Z.
     let since: Double

@@ -57,8 +57,8 @@ extension EventLoop {
     private func session(_ channel: Channel) -> AdminSession? {
         guard channel.purpose == .session, channel.sessionID != "" else { return nil }
         return AdminSession(
-            session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.connection.address)",
-            transport: channel.stream == nil ? .http1 : .http2,
+            session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.clientAddress)",
+            state: channel.isParked ? .parked : .connected, transport: channel.stream == nil ? .http1 : .http2,
             since: Double(WallClock.now() &- now.milliseconds(since: channel.openedAt)), room: channel.membership?.room.name.text,
             participant: channel.membership?.participant.value, loop: index)
     }

@@ -50,6 +50,9 @@ struct LimitName: Sendable {
         LimitName("silenceMillisecondsMax", time) { $0.silenceMillisecondsMax = UInt64($1) },
         LimitName("stallMillisecondsMax", time) { $0.stallMillisecondsMax = UInt64($1) },
         LimitName("closeHandshakeMillisecondsMax", time) { $0.closeHandshakeMillisecondsMax = UInt64($1) },
+        LimitName("resumeMilliseconds", 0...3_600_000) { $0.resumeMilliseconds = UInt64($1) },
+        LimitName("parkedSessionsMax", count) { $0.parkedSessionsMax = $1 },
+        LimitName("parkedSessionsPerIdentityMax", count) { $0.parkedSessionsPerIdentityMax = $1 },
     ]
 
     private static let rooms = [

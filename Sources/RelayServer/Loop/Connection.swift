@@ -41,6 +41,8 @@ final class Connection {
     var exchanges: [HTTPExchange] = []
     /// HTTP/2: the WebSockets by stream.
     var channels: [(stream: HTTP2StreamID, channel: Channel)] = []
+    /// HTTP/1.1: the WebSocket's ``Channel/isHeld``.
+    var isHeld = false
     var closesAfterOutbound = false
     /// HTTP/2: the client is not trusted any more; the connection ends with its last WebSocket.
     var endsWithChannels = false

@@ -288,10 +288,14 @@ final class EventLoop {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict: handleAtHome(message)
+        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe: handleAtHome(message)
         case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
             .memberChanged, .roomEnded:
             handleForMembers(message)
+        case .resume(let claim): resume(claim)
+        case .arrive(let connection, let claim): arrive(connection, claim)
+        case .described(let claim, let joined): complete(claim, joined)
+        case .resumeAbandoned(let claim): abandoned(claim)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .pairing(let mail): pairing(mail)

@@ -145,7 +145,7 @@ extension EventLoop {
     }
 
     func audit(_ act: String, _ channel: Channel, _ outcome: Audit.Outcome, _ details: [(String, String)]) {
-        shared.audit.record(act, by: channel.principal?.name ?? "", from: "\(channel.connection.address)", outcome, details)
+        shared.audit.record(act, by: channel.principal?.name ?? "", from: "\(channel.clientAddress)", outcome, details)
     }
 
     /// Takes a session out of its room or its lobby, whatever the cause, and says so to the home.
