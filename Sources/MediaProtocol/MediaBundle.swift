@@ -1,6 +1,6 @@
 internal import RelayBase
 
-/// A bundle's payload: frames one after the other, each behind its length. A bundle holds at least one frame, no bundle and no configuration.
+/// A bundle's payload: frames one after the other, each behind its length. A bundle holds at least one frame, no bundle, no part and no configuration.
 ///
 /// ```
 ///  | length u32 | frame (header, extensions, payload) | length u32 | frame | …
@@ -32,7 +32,7 @@ package struct BundleReader: ~Escapable {
 
     /// Where in the payload the next frame lies; `nil` after the last.
     ///
-    /// - Throws: `bundleEmpty`, `bundleEntryTruncated`, `bundleNested`, `bundleHoldsConfiguration`, and what the frame's header throws; the reader is
+    /// - Throws: `bundleEmpty`, `bundleEntryTruncated`, `bundleNested`, `bundleHoldsConfiguration`, `bundleHoldsPart`, and what the frame's header throws; the reader is
     ///   then at its end. What follows the header is the frame's own matter: ``MediaFrame/validate(_:limits:)``.
     package mutating func next() throws(MediaFault) -> Range<Int>? {
         let remaining = payload.byteCount - offset
@@ -51,6 +51,7 @@ package struct BundleReader: ~Escapable {
         case .audio, .video, .data: break
         case .configuration: throw .bundleHoldsConfiguration
         case .bundle: throw .bundleNested
+        case .part: throw .bundleHoldsPart
         }
         offset = range.upperBound
         return range
@@ -73,12 +74,13 @@ package struct BundleWriter: ~Copyable {
 
     /// Appends an encoded frame.
     ///
-    /// - Throws: `bundleNested`, `bundleHoldsConfiguration`, and what the frame's header throws; the bundle is then unchanged.
+    /// - Throws: `bundleNested`, `bundleHoldsConfiguration`, `bundleHoldsPart`, and what the frame's header throws; the bundle is then unchanged.
     package mutating func append(_ frame: RawSpan) throws(MediaFault) {
         switch try MediaHeader(parsing: frame).kind {
         case .audio, .video, .data: break
         case .configuration: throw .bundleHoldsConfiguration
         case .bundle: throw .bundleNested
+        case .part: throw .bundleHoldsPart
         }
         if count == 0 {
             unsafe MediaHeader(kind: .bundle, stream: StreamID(0), sequence: 0, timestamp: 0).write(into: bytes.reserve(MediaHeader.byteCount))

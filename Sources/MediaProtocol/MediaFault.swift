@@ -45,8 +45,16 @@ package enum MediaFault: Error, Equatable, Sendable {
     case bundleEntryTruncated
     case bundleNested
     case bundleHoldsConfiguration
+    case bundleHoldsPart
     /// A bundle is cut and merged on its way, so only the frames inside it may be encrypted.
     case bundleEncrypted
+
+    /// Fewer bytes than a part's header and fields, or nothing behind them.
+    case partTruncated
+    /// A part has flags: they are the frame's, which it carries.
+    case partFlags
+    /// A part reaches past the end of its frame, or the frame holds no header.
+    case partOutsideFrame
 
     /// The WebSocket close code for a peer that sent this (RFC 6455 §7.4.1).
     package var closeCode: UInt16 {
@@ -55,7 +63,7 @@ package enum MediaFault: Error, Equatable, Sendable {
         case .frameTooLarge: 1009
         case .headerTruncated, .reservedFlagSet, .extensionBlockTruncated, .extensionReservedNotZero, .extensionItemTruncated,
             .extensionItemLength, .extensionItemRepeated, .extensionBlockTooLarge, .packetOutsidePayload, .bundleEmpty, .bundleEntryTruncated,
-            .bundleNested, .bundleHoldsConfiguration, .bundleEncrypted:
+            .bundleNested, .bundleHoldsConfiguration, .bundleHoldsPart, .bundleEncrypted, .partTruncated, .partFlags, .partOutsideFrame:
             1002
         }
     }
@@ -84,7 +92,11 @@ package enum MediaFault: Error, Equatable, Sendable {
         case .bundleEntryTruncated: "media_bundle_entry_truncated"
         case .bundleNested: "media_bundle_nested"
         case .bundleHoldsConfiguration: "media_bundle_configuration"
+        case .bundleHoldsPart: "media_bundle_part"
         case .bundleEncrypted: "media_bundle_encrypted"
+        case .partTruncated: "media_part_truncated"
+        case .partFlags: "media_part_flags"
+        case .partOutsideFrame: "media_part_outside_frame"
         }
     }
 }

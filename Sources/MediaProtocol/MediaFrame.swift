@@ -13,6 +13,7 @@ package struct MediaFrame: Hashable, Sendable {
     /// - Throws: every case of ``MediaFault`` but `extensionBlockTooLarge`.
     package static func validate(_ bytes: RawSpan, limits: borrowing Limits) throws(MediaFault) -> MediaFrame {
         let frame = try validateSingle(bytes, limits: limits)
+        if frame.header.kind == .part { _ = try MediaPart(parsing: bytes) }
         guard frame.header.kind == .bundle else { return frame }
         guard !frame.header.flags.contains(.encrypted) else { throw .bundleEncrypted }
         let payload = bytes.extracting(frame.payload)
@@ -37,11 +38,11 @@ package struct MediaFrame: Hashable, Sendable {
 }
 
 extension MediaKind {
-    /// The bound on a whole frame of this kind. A configuration counts as data; a bundle may be as long as the longest frame.
+    /// The bound on a whole frame of this kind. A configuration counts as data; a bundle or a part may be as long as the longest frame.
     package var sizeLimit: FrameSizeLimit {
         switch self {
         case .audio: .audioFrameBytesMax
-        case .video, .bundle: .videoFrameBytesMax
+        case .video, .bundle, .part: .videoFrameBytesMax
         case .data, .configuration: .dataFrameBytesMax
         }
     }

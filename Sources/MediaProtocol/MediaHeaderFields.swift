@@ -7,6 +7,8 @@ package enum MediaKind: UInt8, CaseIterable, Sendable {
     case configuration = 3
     /// Several frames in one message: ``BundleReader``.
     case bundle = 4
+    /// A piece of a frame that was cut: ``MediaPart``.
+    case part = 5
 }
 
 /// The second byte of a media frame.

@@ -1,11 +1,18 @@
 package import RelayBase
 
 /// What forwarding needs to know of a frame.
+///
+/// The high byte is the media header's layer byte: spatial layer in its high 4 bits, temporal layer in its low 4.
 package struct FrameTraits: OptionSet, Sendable {
-    package let rawValue: UInt8
+    package let rawValue: UInt16
 
-    package init(rawValue: UInt8) {
+    package init(rawValue: UInt16) {
         self.rawValue = rawValue
+    }
+
+    /// No trait but the layer, as the media header has it.
+    package init(layer: UInt8) {
+        rawValue = UInt16(layer) << 8
     }
 
     /// A decoder can start here.
@@ -14,6 +21,11 @@ package struct FrameTraits: OptionSet, Sendable {
     package static let discardable = FrameTraits(rawValue: 2)
     /// The stream's decoder configuration: cached, and repeated to whoever missed it.
     package static let configuration = FrameTraits(rawValue: 4)
+    /// Of a temporal layer above the base, and no key frame: it refers to nothing before the last base frame, and no base frame refers to it.
+    package static let enhancement = FrameTraits(rawValue: 8)
+
+    package var spatialLayer: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 12) }
+    package var temporalLayer: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 8) & 0x0F }
 }
 
 /// What the log knows of one message without looking into it.

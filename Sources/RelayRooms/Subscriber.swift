@@ -38,6 +38,7 @@ package struct Subscriber: ~Copyable {
     /// The connection that the server knows the subscriber by; opaque here.
     package let token: UInt64
     private var cursors: LaneTable<LaneCursor>
+    package internal(set) var wishes = EgressWishes()
     /// By slot index.
     var interests: [StreamInterest] = []
     /// The lane of the message that was begun and is not finished, and how much of it is gone.

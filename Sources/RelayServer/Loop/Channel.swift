@@ -41,6 +41,8 @@ final class Channel {
     var sessionID = ""
     /// The device's name, as it said in `hello`.
     var device: String?
+    /// How it wants to be served, as it said in `hello`.
+    var wishes = SessionWishes()
     /// The bearer token that the session lives by; `nil` without one.
     var token: VerifiedToken?
     var tokenBudget: RequestBudget

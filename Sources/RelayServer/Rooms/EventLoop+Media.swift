@@ -22,7 +22,7 @@ struct RingRecord {
     init(reading bytes: UnsafeRawBufferPointer) {
         room = unsafe Handle(packed: bytes.load(fromByteOffset: 0, as: UInt64.self))
         slot = unsafe StreamSlot(Int(bytes.load(fromByteOffset: 8, as: UInt32.self)))
-        traits = unsafe FrameTraits(rawValue: bytes.load(fromByteOffset: 12, as: UInt8.self))
+        traits = unsafe FrameTraits(rawValue: UInt16(truncatingIfNeeded: bytes.load(fromByteOffset: 12, as: UInt32.self)))
     }
 
     func write(into bytes: UnsafeMutableRawBufferPointer) {
@@ -34,8 +34,8 @@ struct RingRecord {
 
 extension FrameTraits {
     init(_ header: MediaHeader) {
-        self = []
-        if header.flags.contains(.key) { insert(.key) }
+        self = FrameTraits(layer: header.layer.rawValue)
+        if header.flags.contains(.key) { insert(.key) } else if header.kind == .video, header.layer.temporal > 0 { insert(.enhancement) }
         if header.flags.contains(.discardable) { insert(.discardable) }
         if header.kind == .configuration { insert(.configuration) }
     }
@@ -54,8 +54,11 @@ extension EventLoop {
             beginClose(channel, code, reason: "media frame refused: \(error.name)", counted: "\(error.name)")
             return
         }
-        guard frame.header.kind != .bundle else {
-            beginClose(channel, .unsupportedData, reason: "bundles go from the relay to its clients only", counted: "media_bundle")
+        guard frame.header.kind != .bundle, frame.header.kind != .part else {
+            let isBundle = frame.header.kind == .bundle
+            beginClose(
+                channel, .unsupportedData, reason: "\(isBundle ? "bundles" : "parts") go from the relay to its clients only",
+                counted: isBundle ? "media_bundle" : "media_part")
             return
         }
         // What a publisher had under way when it left its room is nobody's any more.
@@ -248,7 +251,7 @@ extension MediaKind {
         case .audio: .audio
         case .video: .video
         case .data: .data
-        case .configuration, .bundle: nil
+        case .configuration, .bundle, .part: nil
         }
     }
 }

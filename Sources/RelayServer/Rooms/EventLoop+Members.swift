@@ -64,6 +64,7 @@ extension EventLoop {
         guard let room = localRoom(joined), let subscriber = room.fanout.addSubscriber(joined.participant, token: channel.handle.packed) else {
             return false
         }
+        room.fanout.setWishes(Int(subscriber.index), channel.wishes.egress)
         room.members.append((joined.participant, channel.handle))
         let membership = Membership(
             room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, spent: channel.spentBitRate,

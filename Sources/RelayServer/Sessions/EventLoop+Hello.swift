@@ -12,6 +12,7 @@ extension EventLoop {
         guard channel.sessionID == "" else { throw .helloTwice }
         guard hello.versions.contains(EventLoop.protocolVersion) else { throw .noCommonVersion }
         if let device = hello.device, device.utf8.count > EventLoop.deviceBytesMax { throw .badValue("device") }
+        let wishes = try SessionWishes(hello.wishes)
         if let token = hello.token { try prove(channel, token, act: "hello") }
         guard channel.principal != nil else {
             shared.audit.record("hello", by: "", from: "\(channel.clientAddress)", .refused(Refusal.unauthenticated.code))
@@ -23,6 +24,7 @@ extension EventLoop {
         }
         channel.sessionID = shared.sessionIDs.next()
         channel.device = hello.device
+        channel.wishes = wishes
         channel.state = .ready
         counters.sessions += 1
         welcome(channel, id, resumed: nil)
