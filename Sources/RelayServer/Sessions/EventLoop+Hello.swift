@@ -19,7 +19,7 @@ extension EventLoop {
             throw .unauthenticated
         }
         if let resume = hello.resume {
-            try beginResume(channel, id, hello, resume)
+            try beginResume(channel, id, hello, resume, hello.wishes.map { _ in wishes })
             return
         }
         channel.sessionID = shared.sessionIDs.next()

@@ -13,7 +13,9 @@ extension EventLoop {
     // MARK: At the newcomer's loop
 
     /// `hello` with a token to resume by. What the client sends behind it waits until it is settled.
-    func beginResume(_ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello, _ request: ClientRequest.Resumption) throws(Refusal) {
+    func beginResume(
+        _ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello, _ request: ClientRequest.Resumption, _ wishes: SessionWishes?
+    ) throws(Refusal) {
         guard let principal = channel.principal, channel.tokenBudget.take(byteCount: 0, now: now) else { throw refuseResume(channel, "rate") }
         guard request.token.utf8.count == ResumeTickets.tokenTextBytes else { throw refuseResume(channel, "unknown") }
         let (digest, found) = shared.resumeTickets.claim(request.token, by: ResumeOwner(principal))
@@ -23,7 +25,7 @@ extension EventLoop {
         case .session(let session):
             let claim = ResumeClaim(
                 digest: digest, session: session, newcomer: address(of: channel), requestID: id, received: request.received ?? [],
-                wishes: hello.wishes, device: hello.device)
+                wishes: wishes, device: hello.device)
             guard session.address.loop == index || channel.connection.map(mayMove) == true else {
                 shared.resumeTickets.insert(digest, session)
                 throw refuseResume(channel, "connection_shared")
@@ -138,6 +140,7 @@ extension EventLoop {
         }
         hold(newcomer, false)
         takeOver(channel, from: newcomer)
+        if let wishes = claim.wishes { wish(channel, wishes) }
         channel.device = claim.device ?? channel.device
         let gaps = replay(channel, claim.received)
         withdrawTickets(of: channel)
@@ -189,6 +192,12 @@ extension EventLoop {
         channel.principal = principal
         review(channel)
         enterPresence(channel)
+    }
+
+    private func wish(_ channel: Channel, _ wishes: SessionWishes) {
+        channel.wishes = wishes
+        guard let membership = channel.membership else { return }
+        membership.room.fanout.setWishes(Int(membership.subscriber.index), wishes.egress)
     }
 
     // MARK: What the client is told

@@ -27,6 +27,6 @@ struct ResumeClaim: Sendable {
     /// Of the `hello`.
     let requestID: UInt64
     let received: [ClientRequest.ReceivedFrame]
-    let wishes: ClientRequest.SessionWishes?
+    let wishes: SessionWishes?
     let device: String?
 }
