@@ -13,7 +13,7 @@ from support import metrics
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
-from support.session import CONFIGURATION, Refused, Session
+from support.session import CONFIGURATION, KEY, Refused, Session
 
 GRACE = 4.0
 LOOPS = 4
@@ -94,8 +94,6 @@ def shared_relay(start_relay: Callable[..., Relay], authority: Authority, identi
     limits = {
         "resumeMilliseconds": int(GRACE * 1000),
         "parkedSessionsPerIdentityMax": 250,
-        "silenceMillisecondsMax": 2500,
-        "pingMilliseconds": 1000,
     }
     config = authority.configuration(authority.issue_server()) | {"limits": limits}
     return start_relay("resume", loops=LOOPS, config=config, authority=authority.certificate, identity=identities["operator"])
@@ -158,13 +156,17 @@ def test_connections_have_gone_from_loop_to_loop(setting: Setting) -> None:
     assert measure(setting.relay, "segue_frames_unaccounted") == 0
 
 
-def test_silence_parks_as_well(setting: Setting) -> None:
-    with Breakable(setting.relay) as proxy:
+def test_silence_parks_as_well(start_relay: Callable[..., Relay], authority: Authority, identities: dict[str, Identity]) -> None:
+    config = authority.configuration(authority.issue_server()) | {"limits": {"silenceMillisecondsMax": 2000, "pingMilliseconds": 500}}
+    relay = start_relay("silent", loops=2, config=config, authority=authority.certificate, identity=identities["operator"])
+    setting = Setting(relay, authority, identities)
+    with Breakable(relay) as proxy:
         ann = setting.open("ann", proxy.relay)
         ann.ask("join", room=setting.room)
         setting.lose(ann, proxy.last.freeze)
         again = setting.back(ann, "ann")
         assert again.welcome["resumed"]["room"]["room"] == setting.room
+    setting.close()
 
 
 def test_a_close_frame_ends_a_session(setting: Setting) -> None:
@@ -229,7 +231,7 @@ def test_guesses_are_bounded(setting: Setting) -> None:
     ann = setting.open("ann", greets=False)
     for _ in range(30):
         assert ann.refusal("hello", versions=[1], resume={"token": os.urandom(32).hex()}) == "resume_refused"
-    assert measure(setting.relay, "segue_resumes_refused_total", "rate") > 0
+    wait_until("the refusals are counted", lambda: measure(setting.relay, "segue_resumes_refused_total", "rate") > 0)
 
 
 @pytest.mark.parametrize(("before", "after"), WAYS)
@@ -281,6 +283,93 @@ def merged(old: Session, new: Session) -> list:
             seen.add(key)
             frames.append(frame)
     return frames
+
+
+def test_frames_of_the_outage_are_replayed(setting: Setting) -> None:
+    """What the lost connection took with it and what came meanwhile comes again while it is of use: every frame once, in order."""
+    bob = setting.open("bob")
+    bob.ask("join", room=setting.room)
+    bobs = bob.publish("data")
+    with Breakable(setting.relay) as proxy:
+        ann = setting.open("ann", proxy.relay)
+        ann.ask("join", room=setting.room)
+        ann.ask("subscribe", all=True)
+        bob.event("participant.joined")
+        for number in range(5):
+            bob.media("data", bobs, b"%d" % number)
+        ann.frame(b"4")
+        proxy.last.freeze()
+        # These the relay hands to a connection that is dead already.
+        for number in range(5, 10):
+            bob.media("data", bobs, b"%d" % number)
+        bob.barrier()
+        setting.lose(ann, proxy.last.reset)
+        for number in range(10, 15):
+            bob.media("data", bobs, b"%d" % number)
+        again = setting.back(ann, "ann")
+        assert again.welcome["resumed"]["gaps"] == []
+        bob.media("data", bobs, b"15")
+        again.frame(b"15")
+        assert [int(payload) for payload in ann.payloads(bobs) + again.payloads(bobs)] == list(range(16))
+        assert again.types() == []
+    assert measure(setting.relay, "segue_frames_unaccounted") == 0
+
+
+@pytest.mark.parametrize("frames", [0, 1, 25])
+def test_what_has_grown_old_is_a_gap_that_is_told_exactly(setting: Setting, frames: int) -> None:
+    """Audio lives for 200 ms: what came before that is never sent again, and the client hears of how much, in frames and in their time."""
+    bob = setting.open("bob")
+    bob.ask("join", room=setting.room)
+    bobs = bob.publish("audio")
+    with Breakable(setting.relay) as proxy:
+        ann = setting.open("ann", proxy.relay)
+        ann.ask("join", room=setting.room)
+        ann.ask("subscribe", all=True)
+        bob.event("participant.joined")
+        for number in range(5):
+            bob.media("audio", bobs, b"%d" % number)
+        ann.frame(b"4")
+        setting.lose(ann, proxy.last.reset)
+        for number in range(5, 5 + frames):
+            bob.media("audio", bobs, b"%d" % number)
+        bob.barrier()
+        time.sleep(0.5)
+        again = setting.back(ann, "ann")
+        bob.media("audio", bobs, b"%d" % (5 + frames))
+        again.frame(b"%d" % (5 + frames))
+        told = [{"stream": bobs, "frames": frames, "milliseconds": frames * 20}] if frames else []
+        assert again.welcome["resumed"]["gaps"] == told
+        assert again.events == [{"type": "stream.gap", **gap} for gap in told]
+        assert [int(payload) for payload in again.payloads(bobs)] == [5 + frames]
+
+
+def test_video_goes_on_with_what_can_be_decoded(setting: Setting) -> None:
+    """After a gap nothing but a key frame is of use: one is asked for, and says how long the gap was."""
+    bob = setting.open("bob")
+    bob.ask("join", room=setting.room)
+    bobs = bob.publish("video")
+    with Breakable(setting.relay) as proxy:
+        ann = setting.open("ann", proxy.relay)
+        ann.ask("join", room=setting.room)
+        ann.ask("subscribe", all=True)
+        bob.event("participant.joined")
+        bob.media("video", bobs, b"0", KEY)
+        for number in range(1, 5):
+            bob.media("video", bobs, b"%d" % number)
+        ann.frame(b"4")
+        setting.lose(ann, proxy.last.reset)
+        for number in range(5, 10):
+            bob.media("video", bobs, b"%d" % number)
+        bob.barrier()
+        time.sleep(0.7)
+        bob.events.clear()
+        again = setting.back(ann, "ann")
+        bob.event("keyframe.requested", stream=bobs)
+        bob.media("video", bobs, b"10")
+        bob.media("video", bobs, b"11", KEY)
+        again.frame(b"11")
+        assert again.events == [{"type": "stream.gap", "stream": bobs, "frames": 6, "milliseconds": pytest.approx(6 * 960 / 90)}]
+        assert [int(payload) for payload in again.payloads(bobs)] == [11]
 
 
 def test_what_a_publisher_sends_again_comes_once(setting: Setting) -> None:

@@ -63,6 +63,8 @@ package struct Limits: Sendable, Equatable {
     package var audioLogBytesMax = 1 << 20
     package var videoLogBytesMax = 16 << 20
     package var dataLogBytesMax = 4 << 20
+    /// What a lane log keeps of frames that everybody has been served, for sessions that resume.
+    package var replayBytesMax = 256 << 10
     package var gopCacheBytesMax = 8 << 20
     /// What all rooms of one loop hold for late joiners, copies under way included.
     package var cacheBytesMax = 256 << 20

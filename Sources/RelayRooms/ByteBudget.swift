@@ -16,6 +16,11 @@ package final class ByteBudget {
         return true
     }
 
+    /// Takes a few bytes whether they are there or not: for what is bounded otherwise and must go on.
+    func takeAnyway(_ count: Int) {
+        used += count
+    }
+
     func give(_ count: Int) {
         precondition(count <= used, "only what was taken is given back")
         used -= count

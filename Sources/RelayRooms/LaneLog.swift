@@ -24,6 +24,9 @@ package struct FrameTraits: OptionSet, Sendable {
     /// Of a temporal layer above the base, and no key frame: it refers to nothing before the last base frame, and no base frame refers to it.
     package static let enhancement = FrameTraits(rawValue: 8)
 
+    /// Neither configuration nor enhancement.
+    var isBase: Bool { isDisjoint(with: [.configuration, .enhancement]) }
+
     package var spatialLayer: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 12) }
     package var temporalLayer: UInt8 { UInt8(truncatingIfNeeded: rawValue >> 8) & 0x0F }
 }
@@ -61,6 +64,7 @@ package struct LaneEntry: Sendable {
 ///
 /// A subscriber is a cursor, the sequence number of the next entry it has not been served. The log is a ring of bytes in which no message wraps,
 /// and a ring of entries beside it. It never drops an entry by itself: the owner moves cursors on, then says with ``release(before:)`` what nobody needs.
+/// The newest of what nobody needs may stay readable for a while, for whoever comes back: ``release(before:keepingSince:bytesMax:)``.
 @safe
 package struct LaneLog: ~Copyable {
     private var bytes: UnsafeMutableRawBufferPointer
@@ -75,6 +79,10 @@ package struct LaneLog: ~Copyable {
     package private(set) var first: UInt64 = 0
     /// One past the newest entry.
     package private(set) var next: UInt64 = 0
+    /// Before it nobody needs anything, as of the last release: what is kept there is for replay.
+    package private(set) var needed: UInt64 = 0
+    /// One past the newest base frame.
+    private(set) var baseEnd: UInt64 = 0
     package let bytesMax: Int
 
     /// Small to begin with: a relay holds thousands of rooms of two.
@@ -136,6 +144,7 @@ package struct LaneLog: ~Copyable {
         unsafe entries[Int(truncatingIfNeeded: next & entryMask)] = LaneEntry(
             arrival: arrival, offset: offset, byteCount: byteCount, slot: slot, traits: traits)
         next &+= 1
+        if traits.isBase { baseEnd = next }
         writeOffset = offset &+ byteCount
         return unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<writeOffset])
     }
@@ -144,23 +153,50 @@ package struct LaneLog: ~Copyable {
     package mutating func release(before sequence: UInt64) {
         precondition(sequence >= first && sequence <= next, "the log released what it does not keep")
         first = sequence
+        needed = sequence
         if first == next { writeOffset = 0 }
     }
 
+    /// Notes that nobody needs what is before `sequence`, and forgets of it what came before `since` or is more than `bytesMax` bytes.
+    package mutating func release(before sequence: UInt64, keepingSince since: MonotonicInstant, bytesMax: Int) {
+        precondition(sequence >= first && sequence <= next, "the log released what it does not keep")
+        needed = sequence
+        let end = sequence < next ? self[sequence].offset : writeOffset
+        while first < needed {
+            let entry = self[first]
+            let kept = end > entry.offset ? end &- entry.offset : byteCapacity &- entry.offset &+ end
+            if entry.arrival >= since, kept <= bytesMax { break }
+            first &+= 1
+        }
+        if first == next { writeOffset = 0 }
+    }
+
+    /// Forgets everything that nobody needs.
+    package mutating func releaseRetained() {
+        release(before: max(needed, first))
+    }
+
     /// How many bytes the kept messages take.
-    package var liveBytes: Int {
-        guard first < next else { return 0 }
-        let oldest = self[first].offset
+    package var liveBytes: Int { byteCount(from: first) }
+
+    /// How many bytes the messages from `sequence` on take.
+    package func byteCount(from sequence: UInt64) -> Int {
+        guard sequence < next else { return 0 }
+        let oldest = self[sequence].offset
         return writeOffset > oldest ? writeOffset &- oldest : byteCapacity &- oldest &+ writeOffset
     }
 
-    /// Grows so that a message of `byteCount` bytes fits, at most to the bound. Answers false when the bound forbids it.
+    /// Whether half of the memory is free, for bytes and for entries.
+    package var isHalfFree: Bool { liveBytes <= byteCapacity / 2 && count <= entryCapacity / 2 }
+
+    /// Grows so that a message of `byteCount` bytes fits and, where the bound allows it, half of the memory is free. Answers false when the bound forbids
+    /// the message.
     package mutating func grow(for byteCount: Int) -> Bool {
-        if UInt64(entryCapacity) <= next &- first, !growEntries() { return false }
-        if place(for: byteCount) != nil { return true }
+        if count >= entryCapacity / 2, !growEntries(), UInt64(entryCapacity) <= next &- first { return false }
         let live = liveBytes
+        if live <= byteCapacity / 2, place(for: byteCount) != nil { return true }
         let (needed, overflow) = live.addingReportingOverflow(byteCount)
-        guard !overflow, needed < bytesMax, byteCapacity < bytesMax else { return false }
+        guard !overflow, needed < bytesMax, byteCapacity < bytesMax else { return place(for: byteCount) != nil }
         var size = max(byteCapacity, LaneLog.bytesAtFirst)
         while size <= needed { size = min(size * 2, bytesMax) }
         if size == byteCapacity { size = min(size * 2, bytesMax) }

@@ -55,6 +55,11 @@ enum MessageFraming {
         }
     }
 
+    /// The payload of the message that starts `bytes`.
+    static func payload(ofMessage bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: bytes[headerByteCount(ofMessage: bytes)..<messageByteCount(bytes)])
+    }
+
     static func frames(_ messages: UnsafeRawBufferPointer) -> [[UInt8]] {
         var frames: [[UInt8]] = []
         unsafe forEachFrame(messages) { unsafe frames.append(Array($0)) }

@@ -20,8 +20,12 @@ extension RoomFanout {
         for lane in Lane.allCases {
             subscribers[index].account.unsubscribed &+= subscribers[index][lane].preludeFrames
             budget.give(subscribers[index][lane].prelude.count)
+            if subscribers[index][lane].cut != nil { subscribers[index].account.unsubscribed &+= 1 }
+            dropCutRest(index, lane)
         }
-        if subscribers[index].begunLane != nil || subscribers[index].residueEndsFrame { subscribers[index].account.unsubscribed &+= 1 }
+        budget.give(subscribers[index].residue.count)
+        if subscribers[index].residueEndsFrame { subscribers[index].account.unsubscribed &+= 1 }
+        if subscribers[index].isBroken { brokenSubscribers -= 1 }
         let account = subscribers[index].account
         departed.add(account)
         subscribers.remove(handle)
@@ -38,7 +42,7 @@ extension RoomFanout {
         while subscribers[subscriber].interests.count <= slot.index { subscribers[subscriber].interests.append(StreamInterest()) }
         guard !subscribers[subscriber].interests[slot.index].isWanted else { return true }
         subscribers[subscriber].interests[slot.index] = StreamInterest(
-            isWanted: true, from: self[lane].next, appendedAtStart: streams[slot.index].appended)
+            isWanted: true, from: self[lane].next, since: self[lane].next, appendedAtStart: streams[slot.index].appended)
         subscribers[subscriber][lane].wantedStreams += 1
         subscribers[subscriber][lane].plainFrom = self[lane].next
         streams[slot.index].subscribers += 1
@@ -60,6 +64,8 @@ extension RoomFanout {
             return false
         }
         unsafe givePrelude(subscriber, lane, streams[slot.index].groupOfPictures.readable, frames: streams[slot.index].groupFrames)
+        subscribers[subscriber][lane].preludeHoldsGroup = true
+        subscribers[subscriber].interests[slot.index].countsFrom = .distantFuture
         return true
     }
 
@@ -76,6 +82,7 @@ extension RoomFanout {
         let interest = subscribers[subscriber].interests[slot.index]
         // A message that was begun is finished: its peer could not make sense of what follows otherwise.
         if subscribers[subscriber].begunLane == lane { moveBegunMessageToResidue(subscriber) }
+        moveCutToRest(subscriber, lane)
         dropPrelude(subscriber, lane, of: streams[slot.index].id)
         var sequence = subscribers[subscriber][lane].sequence
         while sequence < self[lane].next {
@@ -87,7 +94,7 @@ extension RoomFanout {
     }
 
     /// Takes a stream's messages out of what a late joiner is still owed.
-    private mutating func dropPrelude(_ subscriber: Int, _ lane: Lane, of stream: UInt32) {
+    mutating func dropPrelude(_ subscriber: Int, _ lane: Lane, of stream: UInt32) {
         guard !subscribers[subscriber][lane].prelude.isEmpty else { return }
         var kept = ByteQueue()
         var dropped: UInt64 = 0
@@ -105,39 +112,9 @@ extension RoomFanout {
         subscribers[subscriber].account.unsubscribed &+= dropped
     }
 
-    /// Frees the log from a begun message by copying its rest to the subscriber.
-    mutating func moveBegunMessageToResidue(_ subscriber: Int) {
-        guard let lane = subscribers[subscriber].begunLane else { return }
-        let entry = self[lane][subscribers[subscriber][lane].sequence]
-        let begun = subscribers[subscriber].begunBytes
-        unsafe subscribers[subscriber].residue.append(self[lane].bytes(at: entry.offset + begun, count: entry.byteCount - begun))
-        subscribers[subscriber].residueEndsFrame = true
-        subscribers[subscriber].begunLane = nil
-        subscribers[subscriber].begunBytes = 0
-        subscribers[subscriber][lane].sequence &+= 1
-    }
-
-    /// Gives the rest of a begun message away: for a subscriber that leaves while its WebSocket lives on.
-    package mutating func finishMessage(_ subscriber: Int, into queue: inout ByteQueue) {
-        moveBegunMessageToResidue(subscriber)
-        guard !subscribers[subscriber].residue.isEmpty else { return }
-        unsafe queue.append(subscribers[subscriber].residue.readable)
-        if subscribers[subscriber].residueEndsFrame { subscribers[subscriber].account.delivered &+= 1 }
-        subscribers[subscriber].residueEndsFrame = false
-        subscribers[subscriber].residue.removeAll()
-    }
-
     /// The slots of the streams that a subscriber wants, ended ones that it still gets the rest of included.
     package func subscribed(_ subscriber: Int) -> [StreamSlot] {
         subscribers[subscriber].interests.indices.filter { subscribers[subscriber].interests[$0].isWanted }.map(StreamSlot.init)
-    }
-
-    /// Whether there may be bytes for the subscriber. A publisher's own frames count until the next pull passes over them.
-    package func hasPending(_ subscriber: Int) -> Bool {
-        subscribers[subscriber].isMidMessage
-            || subscribers[subscriber][.audio].sequence < self[.audio].next || !subscribers[subscriber][.audio].prelude.isEmpty
-            || subscribers[subscriber][.video].sequence < self[.video].next || !subscribers[subscriber][.video].prelude.isEmpty
-            || subscribers[subscriber][.data].sequence < self[.data].next || !subscribers[subscriber][.data].prelude.isEmpty
     }
 
     // MARK: Accounting
@@ -150,14 +127,10 @@ extension RoomFanout {
         var pending: UInt64 = subscribers[subscriber].residueEndsFrame ? 1 : 0
         for lane in Lane.allCases {
             pending &+= subscribers[subscriber][lane].preludeFrames
+            if let cut = subscribers[subscriber][lane].cut, !cut.isInLog { pending &+= 1 }
             var sequence = subscribers[subscriber][lane].sequence
             while sequence < self[lane].next {
-                let slot = self[lane][sequence].slot.index
-                if slot < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot].isWanted,
-                    sequence >= subscribers[subscriber].interests[slot].from
-                {
-                    pending &+= 1
-                }
+                if isDue(subscriber, self[lane][sequence], sequence) { pending &+= 1 }
                 sequence &+= 1
             }
         }

@@ -15,6 +15,8 @@ package struct RoomFanout: ~Copyable {
     var keyFramesWanted = 0
     /// What the subscribers that left took with them.
     package internal(set) var departed = FrameAccount()
+    /// Subscribers that the rest of a begun frame was lost for.
+    var brokenSubscribers = 0
     /// The subscriber that was audited last.
     var auditedNext = 0
     /// Slots beyond this answer `nil`: a table per subscriber is indexed by slot.
@@ -122,7 +124,7 @@ package struct RoomFanout: ~Copyable {
     mutating func freeEndedStreams() {
         for index in 0..<streams.endIndex where streams.isLive(index) {
             let lane = streams[index].lane
-            guard let endedAt = streams[index].endedAt, self[lane].first >= endedAt || self[lane].count == 0 else { continue }
+            guard let endedAt = streams[index].endedAt, self[lane].needed >= endedAt || self[lane].count == 0 else { continue }
             for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) {
                 closeInterest(subscriber, StreamSlot(index))
             }
@@ -155,10 +157,11 @@ package struct RoomFanout: ~Copyable {
     mutating func closeInterest(_ subscriber: Int, _ slot: StreamSlot) {
         guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
         let lane = streams[slot.index].lane
-        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false)
+        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max)
         subscribers[subscriber].account.entered &+= streams[slot.index].appended &- subscribers[subscriber].interests[slot.index].appendedAtStart
         subscribers[subscriber].interests[slot.index] = StreamInterest()
         subscribers[subscriber][lane].wantedStreams -= 1
+        if subscribers[subscriber][lane].shortestDelay != .max { noteDelays(subscriber, lane) }
         streams[slot.index].subscribers -= 1
     }
 
@@ -179,13 +182,14 @@ package struct RoomFanout: ~Copyable {
     /// - Parameter frame: header and payload, validated.
     package mutating func append(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) -> Appended {
         if traits.contains(.key) { setKeyFrameWanted(slot, false) }
+        if !traits.contains(.configuration) { unsafe streams[slot.index].position.note(frame) }
         unsafe streams[slot.index].cache(frame, traits: traits, groupBytesMax: limits.gopCacheBytesMax, budget: budget)
         guard streams[slot.index].subscribers > 0 else { return .nobody }
         let lane = streams[slot.index].lane
         let header = MessageFraming.headerByteCount(payload: frame.count)
         streams[slot.index].appended &+= 1
         guard makeRoom(in: lane, for: header + frame.count, now: now) else {
-            refuse(slot, lane: lane)
+            refuse(slot, lane: lane, traits)
             return .refused
         }
         let room = unsafe self[lane].append(byteCount: header + frame.count, slot: slot, traits: traits, arrival: now)
@@ -194,16 +198,13 @@ package struct RoomFanout: ~Copyable {
     }
 
     /// A frame that finds no room is refused for everybody who wants it; video then waits for the next key frame.
-    private mutating func refuse(_ slot: StreamSlot, lane: Lane) {
+    private mutating func refuse(_ slot: StreamSlot, lane: Lane, _ traits: FrameTraits) {
         for index in 0..<subscribers.endIndex where subscribers.isLive(index) {
             guard slot.index < subscribers[index].interests.count, subscribers[index].interests[slot.index].isWanted else { continue }
             subscribers[index].account.refused &+= 1
-            if lane == .video { subscribers[index].setTrouble(slot, lane: lane, awaitsKey: true) }
+            noteLoss(index, lane, slot, traits)
         }
-        if lane == .video {
-            streams[slot.index].forgetGroup(budget)
-            setKeyFrameWanted(slot, true)
-        }
+        if lane == .video { streams[slot.index].forgetGroup(budget) }
     }
 
     // MARK: Key frames

@@ -18,6 +18,7 @@ package struct StreamState: ~Copyable {
     package internal(set) var subscribers = 0
     var keyFrameWanted = false
     var lastKeyFrameRequest: MonotonicInstant?
+    var position = StreamPosition()
 
     init(id: UInt32, publisher: ParticipantID, lane: Lane) {
         self.id = id

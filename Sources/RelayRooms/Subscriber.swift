@@ -7,8 +7,19 @@ struct StreamInterest {
     var awaitsKey = false
     /// The configuration was dropped: it goes out again before the next frame.
     var owesConfiguration = false
-    /// Entries of the stream before this sequence are not the subscriber's: it came later, or had them in its prelude.
+    /// Entries of the stream before this sequence are not the subscriber's: it came later, had them in its prelude, or is not to have them again.
     var from: UInt64 = 0
+    /// Where ``from`` stood when the interest began.
+    var since: UInt64 = 0
+    /// A frame of this temporal layer was dropped: it and what is above are of no use until the next base frame. ``UInt8/max``: none was.
+    var brokenFrom = UInt8.max
+    /// After so many nanoseconds a queued frame is of no use to the subscriber, though its class's deadline may be longer.
+    var delayMax = UInt64.max
+    /// Frames that came before this instant count as having come then, for deadlines: a key frame before them was on its way until then, or still is
+    /// (``MonotonicInstant/distantFuture``).
+    var countsFrom = MonotonicInstant.zero
+
+    var isTroubled: Bool { awaitsKey || owesConfiguration || brokenFrom != .max }
     /// The stream's count of appended frames when the interest began.
     var appendedAtStart: UInt64 = 0
 }
@@ -21,11 +32,22 @@ struct LaneCursor: ~Copyable {
     var prelude = ByteQueue()
     /// How many frames of ``prelude`` are to be accounted.
     var preludeFrames: UInt64 = 0
+    /// A group of pictures is in ``prelude``: frames of its stream do not grow old meanwhile.
+    var preludeHoldsGroup = false
+    /// The frame that goes out in parts: before everything else of the lane.
+    var cut: CutFrame?
+    /// The rest of it, when it does not lie in the log.
+    var cutRest = ByteQueue()
     var wantedStreams = 0
     /// Streams of the lane that await a key frame or owe a configuration.
     var troubledStreams = 0
     /// The latest `from` of the lane's interests: beyond it no entry needs the check.
     var plainFrom: UInt64 = 0
+    /// The shortest of the interests' ``StreamInterest/delayMax``.
+    var shortestDelay = UInt64.max
+
+    /// Whether something that does not lie in the log is to be sent.
+    var holdsOwn: Bool { !prelude.isEmpty || cut != nil }
 
     init(sequence: UInt64) {
         self.sequence = sequence
@@ -50,6 +72,11 @@ package struct Subscriber: ~Copyable {
     var residueEndsFrame = false
     /// It has no connection now: see ``RoomFanout/park(_:)``.
     var isParked = false
+    var residueLane = Lane.audio
+    /// The stream whose key frame was begun and is not finished.
+    var begunKey: StreamSlot?
+    /// The rest of a begun frame is lost: its connection must end.
+    var isBroken = false
     package internal(set) var account = FrameAccount()
 
     init(participant: ParticipantID, token: UInt64, audioFrom: UInt64, videoFrom: UInt64, dataFrom: UInt64) {
@@ -73,11 +100,12 @@ package struct Subscriber: ~Copyable {
     }
 
     /// Notes what became of a stream's decodability, and keeps the lane's count of troubled streams true.
-    mutating func setTrouble(_ slot: StreamSlot, lane: Lane, awaitsKey: Bool? = nil, owesConfiguration: Bool? = nil) {
-        let before = interests[slot.index].awaitsKey || interests[slot.index].owesConfiguration
+    mutating func setTrouble(_ slot: StreamSlot, lane: Lane, awaitsKey: Bool? = nil, owesConfiguration: Bool? = nil, brokenFrom: UInt8? = nil) {
+        let before = interests[slot.index].isTroubled
         if let awaitsKey { interests[slot.index].awaitsKey = awaitsKey }
         if let owesConfiguration { interests[slot.index].owesConfiguration = owesConfiguration }
-        let after = interests[slot.index].awaitsKey || interests[slot.index].owesConfiguration
+        if let brokenFrom { interests[slot.index].brokenFrom = brokenFrom }
+        let after = interests[slot.index].isTroubled
         if before != after { self[lane].troubledStreams += after ? 1 : -1 }
     }
 }

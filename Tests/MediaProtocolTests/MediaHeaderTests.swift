@@ -35,7 +35,7 @@ struct MediaHeaderTests {
         ([0x00] + Array(repeating: 0, count: 15), .versionUnsupported(0)),
         ([0x20] + Array(repeating: 0, count: 15), .versionUnsupported(2)),
         ([0xF0] + Array(repeating: 0, count: 15), .versionUnsupported(15)),
-        ([0x15] + Array(repeating: 0, count: 15), .kindUnknown(5)),
+        ([0x16] + Array(repeating: 0, count: 15), .kindUnknown(6)),
         ([0x1F] + Array(repeating: 0, count: 15), .kindUnknown(15)),
         ([0x10, 0x80] + Array(repeating: 0, count: 14), .reservedFlagSet),
         ([0x11, 0xFF] + Array(repeating: 0, count: 14), .reservedFlagSet),

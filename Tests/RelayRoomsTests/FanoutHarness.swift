@@ -10,12 +10,15 @@ struct TestFrame: Equatable {
     var traits: FrameTraits
     /// Instead of the running number, for payloads that are compared.
     var payload: [UInt8]?
+    var timestamp: UInt32 = 0
+    var flags: UInt8 = 0
 
     var bytes: [UInt8] {
         var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: max(byteCount, 16))
-        // Version 1, video, no flags.
-        bytes.replaceSubrange(0..<4, with: [0x11, 0, 0, 0])
-        for (offset, value) in [(4, stream), (8, number)] {
+        // Version 1, video or configuration.
+        let flags = flags | (traits.contains(.key) ? 1 : 0) | (traits.contains(.discardable) ? 2 : 0)
+        bytes.replaceSubrange(0..<4, with: [traits.contains(.configuration) ? 0x13 : 0x11, flags, UInt8(traits.rawValue >> 8), 0])
+        for (offset, value) in [(4, stream), (8, number), (12, timestamp)] {
             for shift in 0..<4 { bytes[offset + shift] = UInt8(truncatingIfNeeded: value >> UInt32(24 - 8 * shift)) }
         }
         if let payload { bytes.replaceSubrange(16..., with: payload) }
@@ -27,6 +30,10 @@ struct TestFrame: Equatable {
 final class Received {
     var bytes: [UInt8] = []
     var frames: [(stream: UInt32, number: UInt32, byteCount: Int)] = []
+    /// Frames in each message, and the kinds of the messages (4: bundle, 5: part).
+    var messages: [(kind: UInt8, frames: Int)] = []
+    /// Streams with a frame that has come in part.
+    var parts: [UInt32: [UInt8]] = [:]
 
     /// Takes whole messages out of what has come so far; answers false when a header is not that of a final binary message.
     func cut() -> Bool {
@@ -41,15 +48,65 @@ final class Received {
                 length = bytes[2..<header].reduce(0) { $0 << 8 | Int($1) }
             }
             guard bytes.count >= header + length else { return true }
-            let frame = Array(bytes[header..<(header + length)])
-            let word = { (at: Int) in frame[at..<(at + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
-            let number = word(8)
-            // A payload of one byte is a test's own.
-            guard frame.count >= 16, frame.count == 17 || frame[16...].allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) }) else { return false }
-            frames.append((word(4), number, frame.count))
+            // Minimal lengths (RFC 6455 §5.2).
+            guard length >= 16, header == (length < 126 ? 2 : length <= 0xFFFF ? 4 : 10) else { return false }
+            let message = Array(bytes[header..<(header + length)])
             bytes.removeFirst(header + length)
+            let before = frames.count
+            guard take(message) else { return false }
+            messages.append((message[0] & 0x0F, frames.count - before))
         }
         return true
+    }
+
+    private func take(_ message: [UInt8]) -> Bool {
+        switch message[0] {
+        case 0x14: takeBundle(message)
+        case 0x15: takePart(message)
+        default: takeFrame(message)
+        }
+    }
+
+    private func takeBundle(_ message: [UInt8]) -> Bool {
+        guard message[..<16] == [0x14, 0, 0, 0x7F, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] else { return false }
+        var offset = 16
+        var count = 0
+        while offset < message.count {
+            guard message.count >= offset + 20 else { return false }
+            let length = Int(Self.word(message, offset))
+            guard message.count >= offset + 4 + length, message[offset + 4] & 0x0F < 3 else { return false }
+            guard takeFrame(Array(message[(offset + 4)..<(offset + 4 + length)])) else { return false }
+            offset += 4 + length
+            count += 1
+        }
+        return count > 1
+    }
+
+    /// Parts of a frame come in order; no other frame of the stream comes between them.
+    private func takePart(_ message: [UInt8]) -> Bool {
+        guard message.count > 24, message[1] == 0 else { return false }
+        let stream = Self.word(message, 4)
+        let (offset, total) = (Int(Self.word(message, 16)), Int(Self.word(message, 20)))
+        var frame = parts[stream] ?? []
+        guard frame.count == offset, offset + message.count - 24 <= total else { return false }
+        frame += message[24...]
+        // All but kind and flags are the frame's.
+        guard message[2..<16] == frame[2..<16] else { return false }
+        parts[stream] = frame.count == total ? nil : frame
+        return frame.count < total || takeFrame(frame)
+    }
+
+    private func takeFrame(_ frame: [UInt8]) -> Bool {
+        let stream = Self.word(frame, 4)
+        let number = Self.word(frame, 8)
+        // A payload of one byte is a test's own.
+        guard parts[stream] == nil, frame.count == 17 || frame[16...].allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) }) else { return false }
+        frames.append((stream, number, frame.count))
+        return true
+    }
+
+    private static func word(_ bytes: [UInt8], _ at: Int) -> UInt32 {
+        bytes[at..<(at + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     }
 }
 
@@ -67,8 +124,10 @@ final class Harness {
         fanout = RoomFanout(limits: limits, budget: ByteBudget(bytesMax: limits.cacheBytesMax))
     }
 
-    func subscriber(_ participant: UInt32 = 9) -> Handle {
-        fanout.addSubscriber(ParticipantID(participant), token: UInt64(participant)) ?? Handle(index: .max, generation: 0)
+    func subscriber(_ participant: UInt32 = 9, wishes: EgressWishes = EgressWishes()) -> Handle {
+        let handle = fanout.addSubscriber(ParticipantID(participant), token: UInt64(participant)) ?? Handle(index: .max, generation: 0)
+        fanout.setWishes(Int(handle.index), wishes)
+        return handle
     }
 
     func stream(_ id: UInt32, _ lane: Lane) -> StreamSlot {
@@ -80,15 +139,20 @@ final class Harness {
         let frame = TestFrame(stream: fanout.streams[slot.index].id, number: nextNumber, byteCount: byteCount, traits: traits, payload: payload)
         if traits.contains(.configuration) { configurations.insert(nextNumber) }
         nextNumber += 1
-        return unsafe frame.bytes.withUnsafeBytes { unsafe fanout.append($0, slot: slot, traits: traits, now: now) }
+        return append(frame, slot)
+    }
+
+    @discardableResult
+    func append(_ frame: TestFrame, _ slot: StreamSlot) -> RoomFanout.Appended {
+        unsafe frame.bytes.withUnsafeBytes { unsafe fanout.append($0, slot: slot, traits: frame.traits, now: now) }
     }
 
     /// Pulls up to `room` bytes once.
-    func pull(_ subscriber: Handle, room: Int = 16 << 10, into received: Received) -> Int {
+    func pull(_ subscriber: Handle, room: Int = 16 << 10, upTo lane: Lane = .data, into received: Received) -> Int {
         let count = received.bytes.count
         received.bytes.append(contentsOf: repeatElement(0, count: room))
         let filled = unsafe received.bytes.withUnsafeMutableBytes {
-            unsafe fanout.pull(Int(subscriber.index), into: UnsafeMutableRawBufferPointer(rebasing: $0[count...]), now: now)
+            unsafe fanout.pull(Int(subscriber.index), into: UnsafeMutableRawBufferPointer(rebasing: $0[count...]), now: now, upTo: lane)
         }
         received.bytes.removeLast(room - filled)
         return filled
@@ -122,6 +186,23 @@ final class Harness {
     func advance(milliseconds: UInt64) {
         now = now.advanced(byMilliseconds: milliseconds)
     }
+
+    func rewind(_ subscriber: Handle, _ slot: StreamSlot, after mark: ReceivedMark?) -> StreamGapMeasure {
+        fanout.rewind(Int(subscriber.index), slot, after: mark, now: now)
+    }
+    func dropBegun(_ subscriber: Handle) { fanout.dropBegun(Int(subscriber.index)) }
+    func mostUrgent(_ subscriber: Handle) -> Lane? { fanout.mostUrgentPending(Int(subscriber.index)) }
+    func oldestArrival(_ subscriber: Handle) -> MonotonicInstant? { fanout.oldestPendingArrival(Int(subscriber.index)) }
+    func setDelayMax(_ subscriber: Handle, _ slot: StreamSlot, _ milliseconds: UInt64?) {
+        fanout.setDelayMax(Int(subscriber.index), slot, milliseconds: milliseconds)
+    }
+    func finish(_ subscriber: Handle, into received: Received) {
+        var queue = ByteQueue()
+        fanout.finishMessage(Int(subscriber.index), into: &queue)
+        unsafe received.bytes.append(contentsOf: queue.readable)
+    }
+    var brokenToken: UInt64? { fanout.brokenSubscriber }
+    func retained(_ lane: Lane) -> Int { fanout[lane].byteCount(from: fanout[lane].first) - fanout[lane].byteCount(from: fanout[lane].needed) }
 
     /// `entered − delivered − dropped − pending`: 0 when every frame is accounted exactly once.
     func imbalance(_ subscriber: Handle) -> Int64 {

@@ -73,6 +73,7 @@ extension APIOperation {
           "role": {"enum": ["host", "speaker", "listener", "recorder"]}, "waiting": {"type": "boolean"},
           "muted": {"type": "array", "items": {"$ref": "#/components/schemas/Kind"}}, "streams": {"type": "integer"},
           "session": {"type": "string"}, "device": {"type": "string"}, "address": {"type": "string"},
+          "state": {"enum": ["connected", "parked"]},
           "since": {"$ref": "#/components/schemas/Time"}, "loop": {"type": "integer"}}},
         "ParticipantList": {"type": "object", "required": ["participants"], "properties": {
           "participants": {"type": "array", "items": {"$ref": "#/components/schemas/Participant"}}, "next": {"type": "string"}}},
@@ -81,9 +82,10 @@ extension APIOperation {
           "codec": {"type": "string"}, "source": {"type": "string"}, "description": {"type": "object"}}},
         "StreamList": {"type": "object", "required": ["streams"], "properties": {
           "streams": {"type": "array", "items": {"$ref": "#/components/schemas/Stream"}}, "next": {"type": "string"}}},
-        "Session": {"type": "object", "required": ["session", "address", "transport", "since", "loop"], "properties": {
+        "Session": {"type": "object", "required": ["session", "address", "state", "transport", "since", "loop"], "properties": {
           "session": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "identity": {"$ref": "#/components/schemas/Identity"},
-          "device": {"type": "string"}, "address": {"type": "string"}, "transport": {"enum": ["http/1.1", "h2"]},
+          "device": {"type": "string"}, "address": {"type": "string"}, "state": {"enum": ["connected", "parked"]},
+          "transport": {"enum": ["http/1.1", "h2"]},
           "since": {"$ref": "#/components/schemas/Time"}, "room": {"type": "string"}, "participant": {"type": "integer"}, "loop": {"type": "integer"}}},
         "SessionList": {"type": "object", "required": ["sessions"], "properties": {
           "sessions": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}}, "next": {"type": "string"}}},

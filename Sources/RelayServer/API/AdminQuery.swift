@@ -94,6 +94,7 @@ struct AdminParticipant: Codable, Sendable, Equatable {
     var session: String?
     var device: String?
     var address: String?
+    var state: AdminSession.State?
     /// Milliseconds since 1970-01-01T00:00Z.
     var since: Double?
     let loop: Int

@@ -73,6 +73,7 @@ struct LimitName: Sendable {
         LimitName("audioLogBytesMax", bytes) { $0.audioLogBytesMax = $1 },
         LimitName("videoLogBytesMax", bytes) { $0.videoLogBytesMax = $1 },
         LimitName("dataLogBytesMax", bytes) { $0.dataLogBytesMax = $1 },
+        LimitName("replayBytesMax", 0...(1 << 30)) { $0.replayBytesMax = $1 },
         LimitName("gopCacheBytesMax", bytes) { $0.gopCacheBytesMax = $1 },
         LimitName("cacheBytesMax", 1...(1 << 40)) { $0.cacheBytesMax = $1 },
         LimitName("keyFrameRequestMillisecondsMin", time) { $0.keyFrameRequestMillisecondsMin = UInt64($1) },

@@ -163,6 +163,8 @@ final class LocalRoom {
     /// By slot index: where the stream comes from and where else it goes.
     var routes: [StreamRoute] = []
     var isDirty = false
+    /// Resumed sessions that wait for a key frame.
+    var openGaps: [OpenGap] = []
 
     init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
         self.number = number

@@ -24,7 +24,7 @@ extension EventLoop {
         case .anothers: throw refuseResume(channel, "identity")
         case .session(let session):
             let claim = ResumeClaim(
-                digest: digest, session: session, newcomer: address(of: channel), requestID: id, received: request.received ?? [],
+                digest: digest, session: session, newcomer: address(of: channel), requestID: id, received: request.received,
                 wishes: wishes, device: hello.device)
             guard session.address.loop == index || channel.connection.map(mayMove) == true else {
                 shared.resumeTickets.insert(digest, session)
@@ -139,7 +139,7 @@ extension EventLoop {
             return
         }
         hold(newcomer, false)
-        takeOver(channel, from: newcomer)
+        takeOver(channel, from: newcomer, goesOnWhereItWas: claim.received == nil)
         if let wishes = claim.wishes { wish(channel, wishes) }
         channel.device = claim.device ?? channel.device
         let gaps = replay(channel, claim.received)
@@ -158,11 +158,13 @@ extension EventLoop {
     }
 
     /// Gives a session what carries the newcomer's WebSocket, and the newcomer's channel what carried the session's.
-    private func takeOver(_ channel: Channel, from newcomer: Channel) {
+    private func takeOver(_ channel: Channel, from newcomer: Channel, goesOnWhereItWas: Bool) {
         let wasParked = channel.isParked
         if wasParked {
             unpark(channel)
-            if let membership = channel.membership { membership.room.fanout.unpark(Int(membership.subscriber.index)) }
+            if let membership = channel.membership {
+                membership.room.fanout.unpark(Int(membership.subscriber.index), asksForKeyFrames: goesOnWhereItWas)
+            }
         } else if let membership = channel.membership {
             membership.room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished)
         }
@@ -223,10 +225,6 @@ extension EventLoop {
         return session.encoded(participants: joined.participants)
     }
 
-    /// Goes back in each subscribed stream to what the client has, as far as that is still here and of use, and says what it will never get.
-    private func replay(_ channel: Channel, _ received: [ClientRequest.ReceivedFrame]) -> [RelayMessage.StreamGap] {
-        []
-    }
 }
 
 extension Channel {

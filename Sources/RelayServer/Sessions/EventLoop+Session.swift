@@ -170,6 +170,7 @@ extension EventLoop {
         if !channel.isGone { room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished) }
         room.members.removeAll { $0.participant == membership.participant }
         room.fanout.removeSubscriber(membership.subscriber)
+        if !room.openGaps.isEmpty { room.openGaps.removeAll { $0.channel == channel.handle } }
         counters.participants -= 1
         releaseInterest(room)
         if room.members.isEmpty { dropRoom(room) }

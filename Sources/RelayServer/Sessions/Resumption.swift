@@ -26,7 +26,8 @@ struct ResumeClaim: Sendable {
     var newcomer: MemberAddress
     /// Of the `hello`.
     let requestID: UInt64
-    let received: [ClientRequest.ReceivedFrame]
+    /// `nil`: the client does not say what it has.
+    let received: [ClientRequest.ReceivedFrame]?
     let wishes: SessionWishes?
     let device: String?
 }

@@ -1,0 +1,180 @@
+import RelayBase
+
+/// What is to be done with a subscriber's next entry of a log.
+enum EgressDecision {
+    case serve
+    /// Not the subscriber's: another's stream, its own, or from before its time.
+    case pass
+    case expire
+    case supersede
+}
+
+extension RoomFanout {
+    /// An enhancement frame that has waited for so long gives way to base frames behind it.
+    static let enhancementWaitNanosecondsMax: UInt64 = 20_000_000
+    /// How far behind an enhancement frame a base frame is looked for.
+    private static let entriesLookedAtMax = 64
+    /// However long a key frame takes: what follows it counts as having come this much later than it did, at most.
+    static let keyFrameGraceNanosecondsMax: UInt64 = 2_000_000_000
+
+    /// Whether the entry of that sequence is for the subscriber.
+    func isDue(_ subscriber: Int, _ entry: LaneEntry, _ sequence: UInt64) -> Bool {
+        wants(subscriber, entry) && sequence >= subscribers[subscriber].interests[entry.slot.index].from
+    }
+
+    /// Whether the subscriber gets entries of that kind at all, wherever it stands.
+    func wants(_ subscriber: Int, _ entry: LaneEntry) -> Bool {
+        let slot = entry.slot.index
+        return slot < subscribers[subscriber].interests.count && subscribers[subscriber].interests[slot].isWanted
+    }
+
+    func decide(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ now: MonotonicInstant, _ deadline: UInt64) -> EgressDecision {
+        guard isDue(subscriber, entry, subscribers[subscriber][lane].sequence) else { return .pass }
+        if hasExpired(subscriber, entry, now, deadline) { return .expire }
+        let interest = subscribers[subscriber].interests[entry.slot.index]
+        if interest.awaitsKey, entry.traits.isDisjoint(with: [.key, .configuration]) { return .supersede }
+        if entry.traits.contains(.enhancement), entry.traits.temporalLayer >= interest.brokenFrom { return .supersede }
+        return .serve
+    }
+
+    /// Whether an entry that is for the subscriber has waited beyond its deadline: the class's, or the shorter one that the subscriber wished for.
+    ///
+    /// It counts from the arrival; behind a key frame that took long, from when that was on its way whole (``StreamInterest/countsFrom``).
+    func hasExpired(_ subscriber: Int, _ entry: LaneEntry, _ now: MonotonicInstant, _ deadline: UInt64) -> Bool {
+        let interest = subscribers[subscriber].interests[entry.slot.index]
+        var start = entry.arrival
+        if interest.countsFrom > start {
+            start = min(interest.countsFrom, start.advanced(byNanoseconds: RoomFanout.keyFrameGraceNanosecondsMax))
+        }
+        return now.nanoseconds(since: start) > min(deadline, interest.delayMax)
+    }
+
+    /// Moves the cursor over an entry that is not served, accounts for it, and notes what that does to the stream's decodability.
+    mutating func passOver(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ now: MonotonicInstant, _ deadline: UInt64) {
+        switch decide(subscriber, lane, entry, now, deadline) {
+        case .serve, .expire:
+            subscribers[subscriber].account.expired &+= 1
+            noteLoss(subscriber, lane, entry.slot, entry.traits)
+        case .supersede:
+            subscribers[subscriber].account.superseded &+= 1
+        case .pass:
+            break
+        }
+        subscribers[subscriber][lane].sequence &+= 1
+    }
+
+    // MARK: Enhancement gives way
+
+    /// Whether the enhancement frame at the cursor is passed over so that base frames behind it go sooner: it has waited, a base frame of the subscriber's
+    /// lies behind it, and the room does not take both.
+    func givesWay(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ room: EgressRoom, _ now: MonotonicInstant) -> Bool {
+        guard entry.traits.contains(.enhancement), now.nanoseconds(since: entry.arrival) > RoomFanout.enhancementWaitNanosecondsMax else {
+            return false
+        }
+        var sequence = subscribers[subscriber][lane].sequence &+ 1
+        // The log knows its newest base frame, whosever it is: mostly there is none behind.
+        guard sequence < self[lane].baseEnd else { return false }
+        let end = min(self[lane].baseEnd, sequence &+ UInt64(RoomFanout.entriesLookedAtMax))
+        var byteCount = entry.byteCount
+        while sequence < end {
+            let behind = self[lane][sequence]
+            if isDue(subscriber, behind, sequence) {
+                byteCount += behind.byteCount
+                if byteCount > room.left {
+                    // Too much for this room; whether a base frame is among it is seen on the way.
+                    if behind.traits.isBase { return true }
+                } else if behind.traits.isBase {
+                    return false
+                }
+            }
+            sequence &+= 1
+        }
+        return false
+    }
+
+    /// Passes over the entry at the cursor, and with it what may refer to it: of its stream, the same and higher temporal layers up to the next base frame.
+    mutating func giveWay(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) {
+        subscribers[subscriber].account.superseded &+= 1
+        if !entry.traits.contains(.discardable) { noteLoss(subscriber, lane, entry.slot, entry.traits) }
+        subscribers[subscriber][lane].sequence &+= 1
+    }
+
+    // MARK: Decodability
+
+    /// What is served mends what an earlier loss had broken.
+    mutating func noteServed(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ now: MonotonicInstant) {
+        if lane == .video, entry.traits.contains(.key) { subscribers[subscriber].interests[entry.slot.index].countsFrom = now }
+        guard subscribers[subscriber][lane].troubledStreams > 0 else { return }
+        if entry.traits.contains(.configuration) {
+            subscribers[subscriber].setTrouble(entry.slot, lane: lane, owesConfiguration: false)
+        } else if entry.traits.contains(.key) {
+            subscribers[subscriber].setTrouble(entry.slot, lane: lane, awaitsKey: false, brokenFrom: .max)
+        } else if entry.traits.isBase {
+            subscribers[subscriber].setTrouble(entry.slot, lane: lane, brokenFrom: .max)
+        }
+    }
+
+    mutating func noteLoss(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot, _ traits: FrameTraits) {
+        if traits.contains(.configuration) {
+            subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
+        } else if lane == .video, !traits.contains(.discardable) {
+            if traits.contains(.enhancement) {
+                let broken = min(subscribers[subscriber].interests[slot.index].brokenFrom, traits.temporalLayer)
+                subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: broken)
+            } else {
+                subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: true)
+                if !subscribers[subscriber].isParked { setKeyFrameWanted(slot, true) }
+            }
+        }
+    }
+
+    /// Queues the stream's configuration once more, as a further frame: the one that was dropped is accounted already.
+    mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot) {
+        guard budget.take(streams[slot.index].configuration.count) else { return }
+        subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
+        guard !streams[slot.index].configuration.isEmpty else { return }
+        unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].configuration.readable)
+        subscribers[subscriber][lane].preludeFrames &+= 1
+        subscribers[subscriber].account.entered &+= 1
+    }
+
+    // MARK: Deadlines
+
+    /// The key frame that was begun is on its way whole: what follows it counts from now.
+    mutating func settleBegunKey(_ subscriber: Int, _ now: MonotonicInstant) {
+        guard let slot = subscribers[subscriber].begunKey else { return }
+        subscribers[subscriber].begunKey = nil
+        guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
+        subscribers[subscriber].interests[slot.index].countsFrom = now
+    }
+
+    /// A lane's prelude is out: what came while groups of pictures were on their way counts from now.
+    mutating func settleGroups(_ subscriber: Int, _ lane: Lane, _ now: MonotonicInstant) {
+        subscribers[subscriber][lane].preludeHoldsGroup = false
+        for slot in subscribers[subscriber].interests.indices
+        where subscribers[subscriber].interests[slot].isWanted && subscribers[subscriber].interests[slot].countsFrom == .distantFuture
+            && streams[slot].lane == lane && subscribers[subscriber].begunKey?.index != slot
+        {
+            subscribers[subscriber].interests[slot].countsFrom = now
+        }
+    }
+
+    /// Sets after how long a queued frame of a stream is of no use to a subscriber; it only shortens the class's deadline.
+    ///
+    /// - Parameter milliseconds: `nil`: the class's deadline.
+    package mutating func setDelayMax(_ subscriber: Int, _ slot: StreamSlot, milliseconds: UInt64?) {
+        guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
+        let (nanoseconds, overflow) = (milliseconds ?? .max).multipliedReportingOverflow(by: 1_000_000)
+        subscribers[subscriber].interests[slot.index].delayMax = overflow ? .max : nanoseconds
+        noteDelays(subscriber, streams[slot.index].lane)
+    }
+
+    /// Keeps the shortest wish of a lane's interests at hand: what is younger than that needs no look at its own.
+    mutating func noteDelays(_ subscriber: Int, _ lane: Lane) {
+        var shortest = UInt64.max
+        for slot in subscribers[subscriber].interests.indices where subscribers[subscriber].interests[slot].isWanted && streams[slot].lane == lane {
+            shortest = min(shortest, subscribers[subscriber].interests[slot].delayMax)
+        }
+        subscribers[subscriber][lane].shortestDelay = shortest
+    }
+}
