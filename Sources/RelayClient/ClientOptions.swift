@@ -1,5 +1,6 @@
 package import Reactor
 package import RelayBase
+package import Signalling
 package import TLSTransport
 
 /// How a session's WebSocket is opened.
@@ -35,6 +36,8 @@ package struct ClientOptions: Sendable {
     package var token: String?
     /// Say `hello` as soon as the WebSocket is open. Without it the caller does, or does not.
     package var saysHello = true
+    /// Comes back to a session of before.
+    package var resume: ClientRequest.Resumption?
     /// The caller's own number for the session, found at ``ClientSession/tag``.
     package var tag = 0
 

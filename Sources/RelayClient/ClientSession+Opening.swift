@@ -217,7 +217,7 @@ extension ClientSession {
     private func opened() {
         loop.tell(self, .opened)
         if options.saysHello {
-            send(.hello(.init(versions: [1], client: .init(name: options.clientName, version: options.clientVersion), token: options.token)))
+            send(.hello(.init(versions: [1], client: .init(name: options.clientName, version: options.clientVersion), token: options.token, resume: options.resume)))
         }
         loop.schedule(self)
     }

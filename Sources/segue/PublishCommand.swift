@@ -11,6 +11,7 @@ enum PublishCommand {
             "Every audio and video stream of the files becomes a stream of the room: packets are sent as the file holds them, each when it is due on one "
                 + "common timeline. Nothing is decoded or converted. Opus, AAC, PCM, G.711, H.264, HEVC, VP8, VP9 and AV1 can be carried, from any container "
                 + "that libavformat reads.",
+            "A lost connection is made anew, and the streams go on; what the relay had not got is sent again.",
             "Ctrl-C ends in order: the streams are unpublished and the session is closed. Where the room has a lobby it waits to be let in. Not let in, taken "
                 + "out, or not allowed to publish any more, it ends with exit code 5.",
         ],
@@ -20,6 +21,7 @@ enum PublishCommand {
             .option("--rate", "FACTOR", "Faster (2) or slower (0.5) than real time."),
             .option("--wait-for-subscribers", "N", "Begin once N others are in the room."),
             .flag("--json", "Print the summary as JSON."),
+            ClientConnect.resumeOption,
             ClientConnect.roleOption,
         ] + ClientConnect.options,
         operand: OperandSpec(name: "FILE", help: "Media files.", minimum: 1, maximum: 16, completion: .file),
@@ -49,7 +51,7 @@ enum PublishCommand {
                 Console.error("\(file.path): stream \(stream.index) (\(stream.kindName), \(stream.codecName)) is left out: \(stream.reason)")
             }
         }
-        let publisher = try Publisher(ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate)
+        let publisher = try Publisher(ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, resumes: !arguments.has("--no-resume"))
         let summary = try publisher.run(room: room, others: others)
         report(summary, asJSON: arguments.has("--json"))
         return summary.problems.isEmpty ? .ok : .failure
