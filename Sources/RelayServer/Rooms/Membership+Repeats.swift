@@ -11,7 +11,7 @@ struct RepeatedFrames {
         self.last = last
     }
 
-    enum Verdict {
+    enum Verdict: Equatable {
         case repeated
         case new
         /// The first that is new, and the end of the search.
