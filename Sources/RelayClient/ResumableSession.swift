@@ -287,7 +287,9 @@ extension ClientFault {
     fileprivate var isLoss: Bool {
         switch self {
         case .transport, .http2, .streamReset, .goingAway, .connectionLost, .silent: true
-        case .connect, .openTimeout, .applicationProtocol, .responseHead, .refused, .handshake, .request, .subprotocol, .webSocket, .malformedMessage: false
+        case .connect, .openTimeout, .applicationProtocol, .responseHead, .refused, .handshake, .request, .subprotocol, .webSocket, .malformedMessage,
+            .media:
+            false
         }
     }
 

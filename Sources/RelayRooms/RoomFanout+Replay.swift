@@ -42,26 +42,35 @@ extension RoomFanout {
         subscribers[subscriber].interests[slot.index].countsFrom = .zero
         if let gap = goOnInPrelude(subscriber, slot, lane, mark) { return gap }
         let place = findPlace(subscriber, slot, lane, mark, now)
-        guard let start = place.sequence else {
-            let position = streams[slot.index].position
-            let isMissing = position.isKnown && (mark == nil || SerialNumber(position.sequence).isNewer(than: SerialNumber(mark?.sequence ?? 0)))
-            let waits = lane == .video && (isMissing || mark == nil)
-            if lane == .video { subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: waits) }
-            if waits { setKeyFrameWanted(slot, true) }
-            guard let mark, isMissing else { return StreamGapMeasure(isOpen: waits) }
-            let next = ReceivedMark(sequence: position.sequence &+ 1, timestamp: position.timestamp &+ position.frameTicks)
-            return StreamGapMeasure(
-                frames: position.sequence &- mark.sequence,
-                ticks: ticks(slot, from: mark, to: next, measured: place.ticks.map { $0 &+ position.frameTicks }), isOpen: waits)
-        }
-        goBack(subscriber, slot, lane, to: start)
+        guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place) }
+        let isAhead = !goBack(subscriber, slot, lane, to: start)
         if lane == .video {
-            let isReached = start <= subscribers[subscriber].interests[slot.index].from || place.isContiguous
-            subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: !isReached)
+            // What lies before a start that is still ahead is passed over: then what comes first is what the gap says.
+            subscribers[subscriber].setTrouble(
+                slot, lane: lane, awaitsKey: isAhead && !place.isUnbroken, brokenFrom: isAhead && place.isUnbroken ? 1 : .max)
         }
-        guard let mark, !place.isContiguous else { return StreamGapMeasure() }
+        guard let mark else { return StreamGapMeasure() }
+        let frames = place.mark.sequence &- mark.sequence &- 1
+        return StreamGapMeasure(frames: frames, ticks: frames == 0 ? 0 : ticks(slot, from: mark, to: place.mark, measured: place.ticks))
+    }
+
+    /// Nothing that is there is of use: the stream goes on with what comes.
+    private mutating func wait(
+        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ place: ReplayPlace
+    ) -> StreamGapMeasure {
+        let position = streams[slot.index].position
+        let isMissing = position.isKnown && (mark.map { SerialNumber(position.sequence).isNewer(than: SerialNumber($0.sequence)) } ?? true)
+        let needsKey = lane == .video && (mark == nil || (isMissing && !place.isUnbroken))
+        if lane == .video {
+            subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: needsKey)
+            if isMissing, !needsKey { subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: 1) }
+        }
+        if needsKey { setKeyFrameWanted(slot, true) }
+        guard let mark, isMissing else { return StreamGapMeasure(isOpen: needsKey) }
+        let next = ReceivedMark(sequence: position.sequence &+ 1, timestamp: position.timestamp &+ position.frameTicks)
         return StreamGapMeasure(
-            frames: place.mark.sequence &- mark.sequence &- 1, ticks: ticks(slot, from: mark, to: place.mark, measured: place.ticks))
+            frames: position.sequence &- mark.sequence,
+            ticks: ticks(slot, from: mark, to: next, measured: place.ticks.map { $0 &+ position.frameTicks }), isOpen: lane == .video)
     }
 
     /// Where a stream can go on.
@@ -70,7 +79,8 @@ extension RoomFanout {
         var sequence: UInt64?
         /// The frame that lies there.
         var mark = ReceivedMark(sequence: 0, timestamp: 0)
-        var isContiguous = false
+        /// Of video: every frame between the one that the client has and this one is known and refers to nothing that matters to a base frame.
+        var isUnbroken = true
         /// From the first missing frame to that one, where the log still has both; across a discontinuity a frame counts as long as its like.
         var ticks: UInt32?
     }
@@ -80,7 +90,8 @@ extension RoomFanout {
     ) -> ReplayPlace {
         let deadline = deadlineNanoseconds(lane)
         var place = ReplayPlace()
-        var previous: UInt32 = 0
+        place.isUnbroken = mark != nil
+        var previous = mark
         var sequence = max(self[lane].first, subscribers[subscriber].interests[slot.index].since)
         while sequence < self[lane].next {
             let entry = self[lane][sequence]
@@ -88,33 +99,40 @@ extension RoomFanout {
             guard entry.slot == slot, wants(subscriber, entry), !entry.traits.contains(.configuration), let header = header(lane, entry) else {
                 continue
             }
-            if let mark {
+            if let mark, let before = previous {
                 guard SerialNumber(header.sequence).isNewer(than: SerialNumber(mark.sequence)) else { continue }
+                if header.sequence != before.sequence &+ 1 { place.isUnbroken = false }
                 if header.sequence == mark.sequence &+ 1 {
-                    place.isContiguous = true
                     place.ticks = 0
                 } else {
-                    place.isContiguous = false
-                    let step = header.flags.contains(.discontinuity) ? streams[slot.index].position.frameTicks : header.timestamp &- previous
+                    let step = header.flags.contains(.discontinuity) ? streams[slot.index].position.frameTicks : header.timestamp &- before.timestamp
                     place.ticks = place.ticks.map { $0 &+ step }
                 }
-                previous = header.timestamp
             }
             place.mark = ReceivedMark(sequence: header.sequence, timestamp: header.timestamp)
-            guard !hasExpired(subscriber, entry, now, deadline) else { continue }
-            guard lane != .video || place.isContiguous || entry.traits.contains(.key) else { continue }
-            place.sequence = sequence
-            return place
+            if mark != nil { previous = place.mark }
+            let isUsable = lane != .video || entry.traits.contains(.key) || (place.isUnbroken && entry.traits.isBase)
+            if isUsable, !hasExpired(subscriber, entry, now, deadline) {
+                if entry.traits.contains(.key) { place.isUnbroken = false }
+                place.sequence = sequence
+                return place
+            }
+            if entry.traits.isBase, !entry.traits.contains(.discardable) { place.isUnbroken = false }
         }
-        place.isContiguous = false
+        // Frames may have come that the log does not keep any more.
+        if let previous, streams[slot.index].position.isKnown,
+            SerialNumber(streams[slot.index].position.sequence).isNewer(than: SerialNumber(previous.sequence))
+        {
+            place.isUnbroken = false
+        }
         return place
     }
 
-    /// Moves the cursor back to an entry of a stream, for that stream alone.
-    private mutating func goBack(_ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, to start: UInt64) {
+    /// Moves the cursor back to an entry of a stream, for that stream alone. Answers false when that entry is still ahead.
+    private mutating func goBack(_ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, to start: UInt64) -> Bool {
         let cursor = subscribers[subscriber][lane].sequence
         let end = max(cursor, subscribers[subscriber].interests[slot.index].from)
-        guard start < end else { return }
+        guard start < end else { return false }
         var sequence = start
         while sequence < end {
             let entry = self[lane][sequence]
@@ -130,6 +148,7 @@ extension RoomFanout {
         }
         subscribers[subscriber].interests[slot.index].from = start
         subscribers[subscriber][lane].plainFrom = max(subscribers[subscriber][lane].plainFrom, end)
+        return true
     }
 
     /// What a late joiner is still owed comes before the log: it stays when it can be decoded after what the client has, else it goes.

@@ -30,7 +30,8 @@ extension TLSMachine {
 
     /// The peer's certificate and what came with it, to be measured when this connection is no more; `nil` without one.
     package var keptPeer: ForwardedPeer? {
-        guard isHandshakeComplete, let certificate = unsafe segue_ssl_peer_certificate(handle), let leaf = unsafe CertificateReader.der(of: certificate),
+        guard isHandshakeComplete, let certificate = unsafe segue_ssl_peer_certificate(handle),
+            let leaf = unsafe CertificateReader.der(of: certificate),
             let identity = peerIdentity
         else { return nil }
         if let chain = unsafe SSL_get_peer_cert_chain(handle) {

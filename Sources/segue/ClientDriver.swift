@@ -46,13 +46,18 @@ final class ClientConversation {
     var news: [RelayMessage] = []
     private(set) var end: ClientEvent?
 
+    /// Between time exchanges, for those who stay.
+    static let timeExchangeMilliseconds: UInt64 = 5_000
+
     var session: ClientSession { resumable.session }
 
     /// - Parameter resumes: comes back when the connection is lost.
-    init(_ driver: ClientDriver, _ connect: ClientConnect, resumes: Bool = false) throws {
+    init(_ driver: ClientDriver, _ connect: ClientConnect, exchangesTime: Bool = false, resumes: Bool = false) throws {
         self.driver = driver
+        var options = connect.template
+        if exchangesTime { options.timeExchangeMilliseconds = ClientConversation.timeExchangeMilliseconds }
         do {
-            resumable = try ResumableSession(driver.loop, connect.template, connect.context, isEnabled: resumes)
+            resumable = try ResumableSession(driver.loop, options, connect.context, isEnabled: resumes)
         } catch {
             throw error.failure(wasOpen: false)
         }

@@ -1,5 +1,6 @@
 import MediaFiles
 import RelayBase
+import Signalling
 
 /// `segue publish`: media files, paced in real time, one stream for each of theirs.
 enum PublishCommand {
@@ -51,7 +52,8 @@ enum PublishCommand {
                 Console.error("\(file.path): stream \(stream.index) (\(stream.kindName), \(stream.codecName)) is left out: \(stream.reason)")
             }
         }
-        let publisher = try Publisher(ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, resumes: !arguments.has("--no-resume"))
+        let publisher = try Publisher(
+            ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, resumes: !arguments.has("--no-resume"))
         let summary = try publisher.run(room: room, others: others)
         report(summary, asJSON: arguments.has("--json"))
         return summary.problems.isEmpty ? .ok : .failure
@@ -68,8 +70,17 @@ enum PublishCommand {
                 "stream \(stream.stream) \(stream.codec) of \(stream.file): \(stream.frames) frames, \(stream.bytes) bytes, \(seconds(stream.seconds)) s"
             )
         }
+        for stream in summary.streams {
+            guard let reception = stream.reception else { continue }
+            Console.out(
+                "stream \(stream.stream) reached \(reception.receivers): \(percent(reception.concealedShare)) missing, worst \(percent(reception.concealedShareMax))"
+            )
+        }
+        if let clock = summary.clock { Console.out(clock.sentence) }
         Console.out("sent in \(seconds(summary.elapsedSeconds)) s, latest frame \(summary.latenessMillisecondsMax) ms behind its time")
     }
+
+    private static func percent(_ share: Double) -> String { "\(seconds(max(0, min(1, share)) * 100)) %" }
 
     static func seconds(_ value: Double) -> String {
         let hundredths = Int((value * 100).rounded())

@@ -18,6 +18,8 @@ final class Publisher {
             var bytes: UInt64 = 0
             /// Of media: from the first packet's decode time to the last one's end.
             var seconds: Double = 0
+            /// How its receivers had it, as the relay told last.
+            var reception: RelayMessage.StreamQuality?
         }
 
         var room: String
@@ -30,6 +32,7 @@ final class Publisher {
         var resumptions = 0
         var framesRepeated = 0
         var problems: [String] = []
+        var clock: ClockSummary?
     }
 
     private struct Track {
@@ -58,7 +61,7 @@ final class Publisher {
     init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, resumes: Bool) throws {
         self.connect = connect
         driver = try ClientDriver()
-        conversation = try ClientConversation(driver, connect, resumes: resumes)
+        conversation = try ClientConversation(driver, connect, exchangesTime: true, resumes: resumes)
         sent = SentFrames(isKept: resumes)
         self.feed = feed
         self.rate = rate
@@ -79,6 +82,7 @@ final class Publisher {
         for track in tracks { _ = try conversation.request(.unpublish(.init(stream: track.id.rawValue))) }
         _ = try conversation.request(.leave)
         try conversation.close()
+        summary.clock = conversation.session.clockEstimate.map { ClockSummary(client: 1, $0) }
         summary.problems = feed.files.flatMap(\.problems)
         return summary
     }
@@ -192,7 +196,8 @@ final class Publisher {
                     throw CommandFailure(code: .relay, message: "the relay has ended stream \(track.id.rawValue) meanwhile")
                 }
                 let header = MediaHeader(
-                    kind: .configuration, stream: track.id, sequence: sent.first(of: track.id, after: stream.sequence) ?? track.sequence, timestamp: 0)
+                    kind: .configuration, stream: track.id, sequence: sent.first(of: track.id, after: stream.sequence) ?? track.sequence, timestamp: 0
+                )
                 conversation.session.sendFrame(header, payload: unsafe track.source.configuration.span.bytes)
             }
             for frame in sent.frames where isMissing(frame.header, state) {
@@ -214,6 +219,8 @@ final class Publisher {
         for message in conversation.news {
             switch message {
             case .keyFrameRequested: summary.keyFrameRequests += 1
+            case .streamReport(let quality):
+                if let place = summary.streams.firstIndex(where: { $0.stream == quality.stream }) { summary.streams[place].reception = quality }
             case .roomRemoved(let removal): throw CommandFailure(removal)
             case .streamEnded(let stream) where tracks.contains { $0.id.rawValue == stream }:
                 throw CommandFailure(code: .relay, message: "the relay has ended stream \(stream): this client may not publish it any more")

@@ -27,10 +27,11 @@ struct ResumptionTests {
     @Test("many clients do not come all at once")
     func spread() {
         var generator = SystemRandomNumberGenerator()
-        let firsts = Set((0..<200).map { _ in () }.map { _ -> UInt64 in
-            var backoff = ResumeBackoff()
-            return backoff.next(using: &generator)
-        })
+        let firsts = Set(
+            (0..<200).map { _ in () }.map { _ -> UInt64 in
+                var backoff = ResumeBackoff()
+                return backoff.next(using: &generator)
+            })
         #expect(firsts.count > 20)
     }
 

@@ -35,6 +35,7 @@ extension EventLoop {
         if let timer = connection.timer { timers.cancel(timer) }
         connection.timer = nil
         try? selector.remove(connection.descriptor)
+        endFlow(connection)
         connection.secure.leaveLoop()
         let transport: MovingConnection.Transport
         if case .http2(let session) = connection.phase {
@@ -87,6 +88,7 @@ extension EventLoop {
             guard let handle = channels.insert(channel) else { continue }
             channel.handle = handle
             channel.connection = connection
+            channel.satisfiedInBatch = 0
             counters.webSockets += 1
             if isNewcomer { claim.newcomer = address(of: channel) }
             if let stream { connection.channels.append((stream, channel)) } else { connection.phase = .webSocket(channel) }

@@ -22,6 +22,8 @@ final class EventLoop {
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
+        static let bundles: UInt8 = 9
+        static let flow: UInt8 = 6
     }
 
     let index: Int
@@ -50,6 +52,11 @@ final class EventLoop {
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
+    /// How busy the loop has been lately: whether frames are held for bundles.
+    var load = LoopLoad()
+    /// Channels whose frames are held so that others join them.
+    var held: [Handle] = []
+    var heldTimer: (id: TimerID, due: MonotonicInstant)?
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
     let budget: ByteBudget
@@ -57,11 +64,15 @@ final class EventLoop {
     /// Counts reloads: a handshake that began under an older context is checked against the newest.
     var contextGeneration = 0
     var http2Output = ByteQueue()
+    /// Counts batches of HTTP/2 output.
+    var http2Batch: UInt64 = 0
     var now: MonotonicInstant
     var dirtyRooms: [LocalRoom] = []
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
     var requestTurns = RequestTurns()
+    /// Sessions that have reported as receivers of late.
+    var reporters: [Handle] = []
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
@@ -146,7 +157,9 @@ final class EventLoop {
             }
             now = MonotonicClock.now()
             turn(events: count)
-            let spent = MonotonicClock.now().nanoseconds(since: now)
+            let end = MonotonicClock.now()
+            let spent = end.nanoseconds(since: now)
+            load.note(spent: spent, until: end)
             counters.iterations &+= 1
             counters.busyNanoseconds &+= spent
             counters.longestIterationNanoseconds = max(counters.longestIterationNanoseconds, spent)
@@ -222,6 +235,10 @@ final class EventLoop {
             if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
         case TimerKind.exchange:
             if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
+        case TimerKind.flow:
+            if let connection = connections[Handle(packed: event.payload)] { flowTimer(connection) }
+        // What is held is looked at when the turn flushes.
+        case TimerKind.bundles: heldTimer = nil
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -298,6 +315,7 @@ final class EventLoop {
         case .resumeAbandoned(let claim): abandoned(claim)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)

@@ -53,6 +53,8 @@ enum LoopMessage: Sendable {
     // From a loop with subscribers to the loop of the publisher.
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32)
+    /// What the receivers on one loop have reported of late.
+    case reception(RoomNumber, stream: UInt32, from: Int, ReceptionAggregate)
 
     // To the loop that pairing lives on.
     case pairing(PairMail)

@@ -12,6 +12,8 @@ final class Membership {
     /// Streams of one's own, ended ones included as long as frames of theirs may be under way.
     var published: [PublishedStream] = []
     var subscribesToAll = false
+    /// What it has reported of streams that it receives.
+    var reports = ReceptionTable()
     /// Kinds whose frames a host has muted.
     private(set) var muted: PublishKinds = []
     private(set) var bitRate: BitRateBudget?

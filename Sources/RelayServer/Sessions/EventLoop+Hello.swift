@@ -25,6 +25,7 @@ extension EventLoop {
         channel.sessionID = shared.sessionIDs.next()
         channel.device = hello.device
         channel.wishes = wishes
+        keepAlive(channel, every: wishes.keepAliveMilliseconds)
         channel.state = .ready
         counters.sessions += 1
         welcome(channel, id, resumed: nil)

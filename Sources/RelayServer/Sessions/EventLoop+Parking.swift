@@ -37,8 +37,8 @@ extension EventLoop {
     }
 
     /// The peer has ended its half of a stream without a close frame. Answers whether the session outlives the stream, which ends here as well then.
-    func parkStream(_ connection: Connection, _ session: HTTP2Session, _ channel: Channel) -> Bool {
-        guard let stream = channel.stream, mayPark(channel) else { return false }
+    func parkStream(_ connection: Connection, _ channel: Channel) -> Bool {
+        guard let stream = channel.stream, case .http2(let session) = connection.phase, mayPark(channel) else { return false }
         connection.channels.removeAll { $0.stream == stream }
         connection.lastRequest = now
         session.endStream(stream)
@@ -99,6 +99,7 @@ extension Channel {
         control = ByteQueue()
         heldInput = ByteQueue()
         isHeld = false
+        heldUntil = nil
         closeReason = nil
         endsAfterFlush = false
     }

@@ -198,6 +198,7 @@ extension EventLoop {
 
     private func wish(_ channel: Channel, _ wishes: SessionWishes) {
         channel.wishes = wishes
+        keepAlive(channel, every: wishes.keepAliveMilliseconds)
         guard let membership = channel.membership else { return }
         membership.room.fanout.setWishes(Int(membership.subscriber.index), wishes.egress)
     }
@@ -241,7 +242,11 @@ extension Channel {
         swap(&control, &other.control)
         swap(&heldInput, &other.heldInput)
         swap(&lastReceived, &other.lastReceived)
-        swap(&lastPing, &other.lastPing)
+        swap(&liveness.pings, &other.liveness.pings)
+        swap(&liveness.nextPing, &other.liveness.nextPing)
+        swap(&liveness.roundTrip, &other.liveness.roundTrip)
+        satisfiedInBatch = 0
+        other.satisfiedInBatch = 0
         swap(&lastProgress, &other.lastProgress)
         swap(&endsAfterFlush, &other.endsAfterFlush)
         swap(&clientAddress, &other.clientAddress)
