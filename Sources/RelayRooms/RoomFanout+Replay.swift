@@ -191,7 +191,7 @@ extension RoomFanout {
     }
 
     /// The media time between two frames without the length of the first: as it was measured frame by frame, else from their timestamps.
-    private func ticks(_ subscriber: Int, _ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark, measured: UInt32?) -> UInt32 {
+    func ticks(_ subscriber: Int, _ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark, measured: UInt32?) -> UInt32 {
         if let measured { return measured }
         let frames = next.sequence &- mark.sequence &- 1
         guard frames > 0 else { return 0 }

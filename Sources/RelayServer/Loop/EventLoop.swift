@@ -309,10 +309,14 @@ final class EventLoop {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict: handleAtHome(message)
+        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe: handleAtHome(message)
         case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
             .memberChanged, .roomEnded:
             handleForMembers(message)
+        case .resume(let claim): resume(claim)
+        case .arrive(let connection, let claim): arrive(connection, claim)
+        case .described(let claim, let joined): complete(claim, joined)
+        case .resumeAbandoned(let claim): abandoned(claim)
         case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
         case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)

@@ -54,8 +54,8 @@ final class Membership {
     }
 
     /// A stream stays looked at until what it has missed is made good.
-    private func noteRestrictions() {
-        isRestricted = !muted.isEmpty || bitRate != nil || published.contains { $0.gap != nil || $0.holdsConfiguration }
+    func noteRestrictions() {
+        isRestricted = !muted.isEmpty || bitRate != nil || published.contains { $0.gap != nil || $0.holdsConfiguration || $0.repeats != nil }
     }
 
     /// Why a stream's frame may not go on, or `nil` when it may.
@@ -139,6 +139,8 @@ struct PublishedStream {
     /// The spatial layers that this holds for.
     var gapLayers = SpatialLayers()
     var holdsConfiguration = false
+    /// After a resumption: frames that the publisher may send once more, not knowing that they have come.
+    var repeats: RepeatedFrames?
 
     init(id: UInt32, slot: StreamSlot, lane: Lane) {
         self.id = id
