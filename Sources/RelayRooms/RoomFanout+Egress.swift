@@ -109,8 +109,10 @@ extension RoomFanout {
     /// Whether a message that does not fit whole may be begun with the room that is left.
     func mayBegin(_ byteCount: Int, _ lane: Lane, _ subscriber: Int, _ room: EgressRoom) -> Bool {
         guard room.left > 0 else { return false }
-        if room.filled == 0 || byteCount > RoomFanout.wholeMessageBytesMax { return true }
-        return isCuttable(subscriber, lane) && byteCount > room.count && room.left >= RoomFanout.partBytesMin
+        if room.filled == 0 { return true }
+        guard isCuttable(subscriber, lane) else { return byteCount > RoomFanout.wholeMessageBytesMax }
+        // Its first part must fit: a frame that is cut and of which nothing has gone would be sent however old it gets.
+        return byteCount > room.count && room.left >= RoomFanout.partRoomMin
     }
 
     /// Sends from the log. Answers false when `room` is full.
@@ -125,8 +127,8 @@ extension RoomFanout {
                     giveWay(subscriber, lane, entry)
                     continue
                 }
-                if subscribers[subscriber].interests[entry.slot.index].owesConfiguration, !entry.traits.contains(.configuration) {
-                    payConfiguration(subscriber, lane, entry.slot)
+                if owesConfiguration(subscriber, lane, entry) {
+                    payConfiguration(subscriber, lane, entry)
                     guard pullPrelude(subscriber, lane, &room, now) else { return false }
                 }
                 guard serve(subscriber, lane, entry, &room, now) else { return false }
@@ -170,7 +172,7 @@ extension RoomFanout {
     ) -> Bool {
         let sequence = subscribers[subscriber][lane].sequence
         guard subscribers[subscriber][lane].wantedStreams == laneStreams[lane], subscribers[subscriber][lane].troubledStreams == 0,
-            sequence >= subscribers[subscriber][lane].plainFrom, !room.bundles
+            subscribers[subscriber][lane].filteredStreams == 0, sequence >= subscribers[subscriber][lane].plainFrom, !room.bundles
         else { return false }
         let oldest = self[lane][sequence]
         let newest = self[lane][self[lane].next &- 1]
