@@ -32,7 +32,7 @@ extension EventLoop {
 
     /// When to look again whether the peer has stopped reading: it cannot have been stalled for long enough before.
     private func stallLook(_ channel: Channel) -> MonotonicInstant {
-        let progress = channel.connection.isBlocked ? channel.connection.lastProgress : channel.lastProgress
+        let progress = channel.connection.isBlocked || channel.connection.flow.isHeld ? channel.connection.lastProgress : channel.lastProgress
         let due = progress.advanced(byMilliseconds: limits.stallMillisecondsMax)
         return due > now ? due : now.advanced(byMilliseconds: limits.stallMillisecondsMax)
     }
