@@ -25,9 +25,9 @@ struct ChangingRate {
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         // 32 kbit/s, as Opus for speech.
-        let audio = try crowd.publish(
+        try crowd.publish(
             publisher, .audio, framesPerSecond: 50, layers: [.init(frameBytes: Self.audioBytes, keyFrameBytes: Self.audioBytes)])
-        let video = try crowd.publish(
+        try crowd.publish(
             publisher, .video, framesPerSecond: 25, layers: Self.layers.map { .video(bitsPerSecond: $0, framesPerSecond: 25, keyFactor: 4) })
         let reader = try crowd.open(from: stage.far)
         try crowd.join(reader)
@@ -42,7 +42,7 @@ struct ChangingRate {
         try crowd.play(until: rise.advanced(byMilliseconds: options.isShort ? 4_000 : 15_000))
         let end = MonotonicClock.now()
         try crowd.play(seconds: 1)
-        _ = (audio, video)
+        try Trace.keep(options, "rate-\(congestionControl)", since: fall, reader.receptions)
         return judge(reader, publisher, calm, fall, rise, end)
     }
 
@@ -66,8 +66,7 @@ struct ChangingRate {
         let risen = back.map { Double($0.received.nanoseconds(since: rise)) / 1e6 } ?? .nan
         let low = seen.filter { $0.received >= fall.advanced(byMilliseconds: 2_000) && $0.received < rise }
         let lowSeconds = Double(rise.nanoseconds(since: fall.advanced(byMilliseconds: 2_000))) / 1e9
-        var requests = 0
-        for request in publisher.keyFrameRequests where request >= calm { _ = request; requests += 1 }
+        let requests = publisher.keyFrameRequests.count { $0 >= calm }
         let changes = reader.news.filter {
             switch $0.message {
             case .congested, .recovered: true

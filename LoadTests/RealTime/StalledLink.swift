@@ -43,6 +43,7 @@ struct StalledLink {
         try crowd.play(until: stall.advanced(byMilliseconds: 2_000))
         let release = try stage.link.set("stall=0")
         try crowd.play(seconds: options.isShort ? 2 : 5)
+        try Trace.keep(options, "stall-\(congestionControl)", since: stall, reader.receptions)
         return judge(
             reader.receptions, calm: calm, stall: stall, release: release,
             kernel: (kernelAtStart.queued, kernelAtEnd.queued, linkBytes))
