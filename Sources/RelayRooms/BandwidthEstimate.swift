@@ -26,7 +26,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private var base = RoundTripBase()
     private var variation: UInt64 = 0
     private var last: FlowSample?
-    private var mark = Mark()
+    private var mark = FlowMark()
+    private var marks = RecentMarks()
     /// When a round was last late, or bytes were last held while the network was the limit.
     private var limitedAt = MonotonicInstant.zero
     /// When the peer last acknowledged anything, or nothing was outstanding.
@@ -36,8 +37,13 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private var ceiling: (bitsPerSecond: Int, until: MonotonicInstant)?
     private var recentBitsPerSecond = 0.0
 
-    /// The queue that the relay allows itself in the network, so that the link never runs dry.
-    package static let queueMicroseconds: UInt64 = 20_000
+    /// The queue that the relay allows itself in the network, so that the link never runs dry: a quarter of the round trip, which is also how fast the estimate
+    /// can rise, within bounds.
+    package var queueMicroseconds: UInt64 {
+        min(max(base.microseconds / 4, BandwidthEstimate.queueMicrosecondsMin), BandwidthEstimate.queueMicrosecondsMax)
+    }
+    private static let queueMicrosecondsMin: UInt64 = 20_000
+    private static let queueMicrosecondsMax: UInt64 = 50_000
     package static let quantumBytesMin = 1_200
     package static let quantumBytesMax = 16 << 10
     private static let quantumMilliseconds = 20
@@ -55,17 +61,6 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private static let shareMilliseconds = 500.0
     private static let bitsPerSecondMax = 100_000_000_000.0
 
-    /// What was outstanding when a round began.
-    private struct Mark: Sendable, Equatable {
-        var at = MonotonicInstant.zero
-        var ackedBytes: UInt64 = 0
-        var target: UInt64 = 0
-        /// Nothing was under way before: the first acknowledgement is a round trip off.
-        var isFromIdle = true
-        /// It has been late already: its rest tells how the link drains.
-        var wasLate = false
-    }
-
     package init() {}
 
     package static func == (left: BandwidthEstimate, right: BandwidthEstimate) -> Bool {
@@ -81,12 +76,12 @@ package struct BandwidthEstimate: Sendable, Equatable {
         return min(max(bytes, BandwidthEstimate.quantumBytesMin), BandwidthEstimate.quantumBytesMax)
     }
 
-    /// The most that may be outstanding. While the network is not the limit it doubles each round trip, as TCP's own slow start does.
+    /// The most that may be outstanding. While the network is not the limit there is half as much on top, so that the estimate can rise.
     package var windowBytes: Int {
         if isStalled { return 0 }
-        guard let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax * 2 }
-        let carried = bytes(bitsPerSecond, microseconds: base.microseconds + BandwidthEstimate.queueMicroseconds)
-        return isLimited ? max(carried, BandwidthEstimate.quantumBytesMin * 2) : max(carried * 2, BandwidthEstimate.quantumBytesMax * 2)
+        guard let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax }
+        let carried = bytes(bitsPerSecond, microseconds: base.microseconds + queueMicroseconds)
+        return isLimited ? max(carried, BandwidthEstimate.quantumBytesMin * 2) : max(carried + carried / 2, BandwidthEstimate.quantumBytesMax)
     }
 
     /// What control and audio may have beyond the window, so that they do not wait for it: ten milliseconds' worth, a short message at least.
@@ -116,7 +111,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
         var sample = raw
         sample.outstandingBytes = max(0, min(raw.outstandingBytes, 1 << 40))
         sample.ackedBytes = min(raw.ackedBytes, UInt64.max / 2)
-        base.take(sample, allowedQueue: BandwidthEstimate.queueMicroseconds)
+        let allowedQueue = queueMicroseconds
+        base.take(sample, allowedQueue: allowedQueue)
         variation = UInt64(min(sample.roundTripVariationMicroseconds, 1_000_000))
         guard let last, sample.now > last.now, sample.ackedBytes >= last.ackedBytes else {
             // The first, or a counter went backwards: nothing can be concluded from it.
@@ -156,8 +152,9 @@ package struct BandwidthEstimate: Sendable, Equatable {
     }
 
     private mutating func restart(_ sample: FlowSample, isFromIdle: Bool) {
-        mark = Mark(
-            at: sample.now, ackedBytes: sample.ackedBytes, target: sample.ackedBytes + UInt64(sample.outstandingBytes), isFromIdle: isFromIdle)
+        mark = FlowMark(sample, isFromIdle: isFromIdle)
+        marks = RecentMarks()
+        marks.note(mark, apartNanoseconds: 0)
     }
 
     private mutating func noteHeld(_ last: FlowSample, _ sample: FlowSample) {
@@ -169,32 +166,46 @@ package struct BandwidthEstimate: Sendable, Equatable {
     }
 
     private mutating func measure(_ last: FlowSample, _ sample: FlowSample) {
-        let elapsed = sample.now.nanoseconds(since: mark.at) / 1_000
-        var allowed = base.microseconds + BandwidthEstimate.queueMicroseconds + max(variation, BandwidthEstimate.marginMicrosecondsMin)
-        if mark.target <= sample.ackedBytes + BandwidthEstimate.delayedBytesMax { allowed += BandwidthEstimate.acknowledgementDelayMicroseconds }
-        let acked = sample.ackedBytes > mark.ackedBytes ? sample.ackedBytes - mark.ackedBytes : 0
-        if sample.ackedBytes >= mark.target {
-            if !mark.wasLate { queueingMicroseconds = 0 }
-            guard elapsed >= BandwidthEstimate.roundMillisecondsMin * 1_000 else { return }
-            raise(to: rate(acked, elapsed))
-            if sample.deliveryRate != last.deliveryRate { raiseToKernels(sample.deliveryRate) }
-            restart(sample, isFromIdle: sample.outstandingBytes == 0)
-        } else if elapsed > allowed {
-            late(acked, elapsed, sample)
+        let allowed = base.microseconds + queueMicroseconds + max(variation, BandwidthEstimate.marginMicrosecondsMin)
+        if let overdue = overdue(sample, allowed) {
+            late(overdue, sample)
+            return
         }
+        marks.note(FlowMark(sample, isFromIdle: last.outstandingBytes == 0), apartNanoseconds: allowed * 1_000 / 6)
+        guard sample.ackedBytes >= mark.target else { return }
+        if !mark.wasLate { queueingMicroseconds = 0 }
+        let elapsed = sample.now.nanoseconds(since: mark.at) / 1_000
+        guard elapsed >= BandwidthEstimate.roundMillisecondsMin * 1_000 else { return }
+        raise(to: rate(sample.ackedBytes - mark.ackedBytes, elapsed))
+        if sample.deliveryRate != last.deliveryRate { raiseToKernels(sample.deliveryRate) }
+        mark = FlowMark(sample, isFromIdle: sample.outstandingBytes == 0)
+    }
+
+    /// The newest mark that there was time enough to acknowledge and that is not.
+    private func overdue(_ sample: FlowSample, _ allowed: UInt64) -> FlowMark? {
+        let delayed = allowed + BandwidthEstimate.acknowledgementDelayMicroseconds
+        if let mark = marks.newest(before: sample.now, microseconds: allowed),
+            mark.target > sample.ackedBytes + BandwidthEstimate.delayedBytesMax
+        {
+            return mark
+        }
+        if let mark = marks.newest(before: sample.now, microseconds: delayed), mark.target > sample.ackedBytes { return mark }
+        return nil
     }
 
     /// What was outstanding at the mark still is, in part, although there was time enough: the link was busy all the time.
-    private mutating func late(_ acked: UInt64, _ elapsed: UInt64, _ sample: FlowSample) {
+    private mutating func late(_ overdue: FlowMark, _ sample: FlowSample) {
+        let elapsed = sample.now.nanoseconds(since: overdue.at) / 1_000
+        let acked = sample.ackedBytes > overdue.ackedBytes ? sample.ackedBytes - overdue.ackedBytes : 0
         queueingMicroseconds = elapsed > base.microseconds ? elapsed - base.microseconds : 0
         isLimited = true
         limitedAt = sample.now
         mark.wasLate = true
         // A stall says nothing about the rate after it; the round goes on until something comes through.
         guard acked > 0 else { return }
-        let busy = mark.isFromIdle ? max(elapsed - min(base.microseconds, elapsed), elapsed / 4) : elapsed
+        let busy = overdue.isFromIdle ? max(elapsed - min(base.microseconds, elapsed), elapsed / 4) : elapsed
         let measured = rate(acked, busy)
-        let hadStall = sample.now.milliseconds(since: mark.at) > 4 * BandwidthEstimate.roundMillisecondsMin + base.microseconds / 250
+        let hadStall = elapsed / 1_000 > 4 * BandwidthEstimate.roundMillisecondsMin + base.microseconds / 250
         if let bitsPerSecond, hadStall {
             // A stall within the round: halved at most, the next round tells.
             self.bitsPerSecond = max(measured, bitsPerSecond / 2)
@@ -231,7 +242,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
         let isSilent =
             sample.outstandingBytes > 0
             && sample.now.nanoseconds(since: progressAt) / 1_000 > BandwidthEstimate.congestedQueueMicroseconds + base.microseconds
-        let isTroubled = isLimited && (heldShare >= BandwidthEstimate.congestedShare || queueingMicroseconds > BandwidthEstimate.congestedQueueMicroseconds)
+        let isTroubled =
+            isLimited && (heldShare >= BandwidthEstimate.congestedShare || queueingMicroseconds > BandwidthEstimate.congestedQueueMicroseconds)
         if isSilent || isTroubled {
             state = .congested
             calmSince = sample.now

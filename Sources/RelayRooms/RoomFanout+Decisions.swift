@@ -32,9 +32,16 @@ extension RoomFanout {
         guard isDue(subscriber, entry, subscribers[subscriber][lane].sequence) else { return .pass }
         if hasExpired(subscriber, entry, now, deadline) { return .expire }
         let interest = subscribers[subscriber].interests[entry.slot.index]
+        if lacksConfiguration(subscriber, lane, entry) { return .supersede }
         if interest.awaitsKey, entry.traits.isDisjoint(with: [.key, .configuration]) { return .supersede }
         if entry.traits.contains(.enhancement), entry.traits.temporalLayer >= interest.brokenFrom { return .supersede }
         return .serve
+    }
+
+    /// Whether the entry at the cursor needs a configuration that the subscriber has missed and that another has replaced since: it can be given no more.
+    private func lacksConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) -> Bool {
+        subscribers[subscriber].interests[entry.slot.index].owesConfiguration && !entry.traits.contains(.configuration)
+            && subscribers[subscriber][lane].sequence < streams[entry.slot.index].configuredFrom
     }
 
     /// Whether an entry that is for the subscriber has waited beyond its deadline: the class's, or the shorter one that the subscriber wished for.
@@ -57,6 +64,7 @@ extension RoomFanout {
             noteLoss(subscriber, lane, entry.slot, entry.traits)
         case .supersede:
             subscribers[subscriber].account.superseded &+= 1
+            if lacksConfiguration(subscriber, lane, entry) { noteLoss(subscriber, lane, entry.slot, entry.traits) }
         case .pass:
             break
         }
@@ -130,7 +138,8 @@ extension RoomFanout {
 
     /// Queues the stream's configuration once more, as a further frame: the one that was dropped is accounted already.
     mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot) {
-        guard budget.take(streams[slot.index].configuration.count) else { return }
+        // A frame is not sent without its configuration because others hold the memory: it is small, and goes at once.
+        budget.takeAnyway(streams[slot.index].configuration.count)
         subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
         guard !streams[slot.index].configuration.isEmpty else { return }
         unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].configuration.readable)

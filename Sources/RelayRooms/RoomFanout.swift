@@ -183,9 +183,10 @@ package struct RoomFanout: ~Copyable {
     package mutating func append(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) -> Appended {
         if traits.contains(.key) { setKeyFrameWanted(slot, false) }
         if !traits.contains(.configuration) { unsafe streams[slot.index].position.note(frame) }
-        unsafe streams[slot.index].cache(frame, traits: traits, groupBytesMax: limits.gopCacheBytesMax, budget: budget)
-        guard streams[slot.index].subscribers > 0 else { return .nobody }
         let lane = streams[slot.index].lane
+        unsafe streams[slot.index].cache(
+            frame, traits: traits, next: self[lane].next, groupBytesMax: limits.gopCacheBytesMax, budget: budget)
+        guard streams[slot.index].subscribers > 0 else { return .nobody }
         let header = MessageFraming.headerByteCount(payload: frame.count)
         streams[slot.index].appended &+= 1
         guard makeRoom(in: lane, for: header + frame.count, now: now) else {

@@ -10,6 +10,8 @@ package struct StreamState: ~Copyable {
     package internal(set) var appended: UInt64 = 0
     /// Set when the stream ended; the slot is free again once the log has let go of everything before this sequence.
     var endedAt: UInt64?
+    /// The place in the log from which on frames need ``configuration``; those before it need the one before.
+    var configuredFrom: UInt64 = 0
     /// The framed configuration message.
     var configuration = ByteQueue()
     /// The framed messages from the last key frame on; empty when there is none, or when they outgrew the bound.
@@ -27,10 +29,15 @@ package struct StreamState: ~Copyable {
     }
 
     /// Keeps what a late joiner needs: the configuration, and of video everything from the last key frame on.
-    mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, groupBytesMax: Int, budget: ByteBudget) {
+    ///
+    /// - Parameter next: the frame's place in the log, if it comes there.
+    mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, next: UInt64, groupBytesMax: Int, budget: ByteBudget) {
         if traits.contains(.configuration) {
             // Frames of the old configuration are of no use with the new one; said again unchanged, it leaves them good.
-            if unsafe !isSameConfiguration(frame) { forgetGroup(budget) }
+            if unsafe !isSameConfiguration(frame) {
+                forgetGroup(budget)
+                configuredFrom = next
+            }
             configuration.removeAll()
             unsafe MessageFraming.append(frame, to: &configuration)
             return
