@@ -23,7 +23,9 @@ struct FigureTests {
 
     @Test(
         "numbers are rounded for people",
-        arguments: [(1.005, 1, "1.0"), (1.06, 1, "1.1"), (-0.04, 1, "0.0"), (-2.5, 0, "-3"), (99.96, 1, "100.0"), (.nan, 1, "none"), (0.125, 2, "0.13")])
+        arguments: [
+            (1.005, 1, "1.0"), (1.06, 1, "1.1"), (-0.04, 1, "0.0"), (-2.5, 0, "-3"), (99.96, 1, "100.0"), (.nan, 1, "none"), (0.125, 2, "0.13"),
+        ])
     func rounding(value: Double, digits: Int, expected: String) {
         #expect(Text.fixed(value, digits) == expected)
     }
