@@ -32,6 +32,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private var limitedAt = MonotonicInstant.zero
     /// When the peer last acknowledged anything, or nothing was outstanding.
     private var progressAt = MonotonicInstant.zero
+    /// The network was the limit not long ago: the estimate is what it carries, not merely what was sent.
+    private var isMeasured = false
     private var calmSince = MonotonicInstant.zero
     /// What the receiver says it gets, when that is less than what was acknowledged.
     private var ceiling: (bitsPerSecond: Int, until: MonotonicInstant)?
@@ -54,6 +56,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private static let acknowledgementDelayMicroseconds: UInt64 = 45_000
     private static let delayedBytesMax: UInt64 = 3_000
     private static let calmMilliseconds: UInt64 = 1_000
+    private static let measuredMilliseconds: UInt64 = 30_000
     private static let recoveryMilliseconds: UInt64 = 1_500
     private static let congestedQueueMicroseconds: UInt64 = 200_000
     private static let congestedShare = 0.6
@@ -71,17 +74,18 @@ package struct BandwidthEstimate: Sendable, Equatable {
 
     /// The most to be sealed and sent at once.
     package var quantumBytes: Int {
-        guard isLimited, let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax }
+        guard isMeasured, let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax }
         let bytes = bitsPerSecond / 8 * BandwidthEstimate.quantumMilliseconds / 1_000
         return min(max(bytes, BandwidthEstimate.quantumBytesMin), BandwidthEstimate.quantumBytesMax)
     }
 
-    /// The most that may be outstanding. While the network is not the limit there is half as much on top, so that the estimate can rise.
+    /// The most that may be outstanding. Until the link's rate has been measured there is half as much on top, so that the estimate can rise fast.
     package var windowBytes: Int {
         if isStalled { return 0 }
         guard let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax }
         let carried = bytes(bitsPerSecond, microseconds: base.microseconds + queueMicroseconds)
-        return isLimited ? max(carried, BandwidthEstimate.quantumBytesMin * 2) : max(carried + carried / 2, BandwidthEstimate.quantumBytesMax)
+        guard isMeasured else { return max(carried + carried / 2, BandwidthEstimate.quantumBytesMax) }
+        return max(carried, BandwidthEstimate.quantumBytesMin * (isLimited ? 2 : 4))
     }
 
     /// What control and audio may have beyond the window, so that they do not wait for it: ten milliseconds' worth, a short message at least.
@@ -122,11 +126,14 @@ package struct BandwidthEstimate: Sendable, Equatable {
             return
         }
         self.last = sample
-        if sample.ackedBytes > last.ackedBytes || sample.outstandingBytes == 0 || last.outstandingBytes == 0 {
+        // Everything that was under way has arrived: what is under way now may have been sent just now.
+        let hadAll = sample.ackedBytes - last.ackedBytes >= UInt64(last.outstandingBytes)
+        if hadAll || sample.outstandingBytes == 0 {
+            progressAt = sample.now
+        } else if sample.ackedBytes > last.ackedBytes {
             // The kernel knows to the millisecond when the acknowledgement came.
             let since = min(UInt64(sample.sinceAcknowledgementMilliseconds), sample.now.milliseconds(since: last.now))
-            progressAt = sample.ackedBytes > last.ackedBytes ? sample.now.earlier(byMilliseconds: since) : last.now
-            if sample.outstandingBytes == 0 { progressAt = sample.now }
+            progressAt = sample.now.earlier(byMilliseconds: since)
         }
         let quiet = sample.now.nanoseconds(since: progressAt) / 1_000
         isStalled = sample.outstandingBytes > 0 && quiet > base.microseconds + BandwidthEstimate.acknowledgementDelayMicroseconds
@@ -148,6 +155,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
         ceiling = (received, now.advanced(byMilliseconds: 5_000))
         bitsPerSecond = min(bitsPerSecond ?? received, received)
         isLimited = true
+        isMeasured = true
         limitedAt = now
     }
 
@@ -171,7 +179,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
             late(overdue, sample)
             return
         }
-        marks.note(FlowMark(sample, isFromIdle: last.outstandingBytes == 0), apartNanoseconds: allowed * 1_000 / 6)
+        let hadAll = sample.ackedBytes - last.ackedBytes >= UInt64(last.outstandingBytes)
+        marks.note(FlowMark(sample, isFromIdle: hadAll), apartNanoseconds: allowed * 1_000 / 6)
         guard sample.ackedBytes >= mark.target else { return }
         if !mark.wasLate { queueingMicroseconds = 0 }
         let elapsed = sample.now.nanoseconds(since: mark.at) / 1_000
@@ -199,6 +208,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
         let acked = sample.ackedBytes > overdue.ackedBytes ? sample.ackedBytes - overdue.ackedBytes : 0
         queueingMicroseconds = elapsed > base.microseconds ? elapsed - base.microseconds : 0
         isLimited = true
+        isMeasured = true
         limitedAt = sample.now
         mark.wasLate = true
         // A stall says nothing about the rate after it; the round goes on until something comes through.
@@ -236,6 +246,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private mutating func settle(_ sample: FlowSample) {
         if isLimited, sample.isHeld { limitedAt = sample.now }
         if isLimited, sample.now.milliseconds(since: limitedAt) >= BandwidthEstimate.calmMilliseconds { isLimited = false }
+        if isMeasured, sample.now.milliseconds(since: limitedAt) >= BandwidthEstimate.measuredMilliseconds { isMeasured = false }
         if let limit = ceiling {
             if sample.now >= limit.until { ceiling = nil } else { bitsPerSecond = min(bitsPerSecond ?? limit.bitsPerSecond, limit.bitsPerSecond) }
         }

@@ -190,6 +190,24 @@ struct BandwidthEstimateTests {
         #expect(link.estimate.bitsPerSecond == before && !link.estimate.isLimited && link.estimate.state == .clear)
     }
 
+    @Test("A message now and then is neither a stall nor congestion, however long the silence before it", arguments: [0, 300])
+    func messageAfterSilence(outstandingBefore: Int) {
+        var estimate = BandwidthEstimate()
+        var acked: UInt64 = 1
+        for second in 1...20 {
+            var sample = FlowSample(
+                now: MonotonicInstant(nanoseconds: UInt64(second) * 5_000_000_000), ackedBytes: acked, outstandingBytes: 300)
+            sample.roundTripMicroseconds = 40_000
+            sample.sinceAcknowledgementMilliseconds = 4_960
+            estimate.take(sample)
+            #expect(!estimate.isStalled && estimate.state == .clear && !estimate.isLimited)
+            acked += 300
+            guard outstandingBefore == 0 else { continue }
+            estimate.take(
+                FlowSample(now: MonotonicInstant(nanoseconds: UInt64(second) * 5_000_000_000 + 60_000_000), ackedBytes: acked, outstandingBytes: 0))
+        }
+    }
+
     @Test("A stall of two seconds is congestion, does not take the estimate away, and is over soon after it ends")
     func stall() {
         var link = LinkTrace(linkRate: 2_000_000, sourceRate: 1_000_000, oneWayMilliseconds: 20)
