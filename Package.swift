@@ -123,7 +123,8 @@ let package = Package(
         testTarget(
             "RelayClientTests",
             [
-                "RelayClient", "RelayServer", "RelayRooms", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
+                "RelayClient", "RelayServer", "RelayRooms", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol",
+                "TLSTransport",
                 "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
             ]),

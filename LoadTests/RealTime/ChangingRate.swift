@@ -8,6 +8,7 @@ import Signalling
 struct ChangingRate {
     private static let layers = [80_000.0, 400_000, 1_200_000]
     private static let audioBytes = 80
+    private static let audioDeadline: UInt64 = 200_000_000
 
     private let options: RealTimeOptions
     private let congestionControl: String
@@ -53,8 +54,7 @@ struct ChangingRate {
         var during = reader.receptions.latencies(.audio, sentWithin: fall..<end)
         let base = before.milliseconds(0.5)
         let heard = reader.receptions.filter { $0.kind == .audio && (calm..<end).contains($0.sent) }
-        var lost = 0
-        if let first = heard.first, let last = heard.last { lost = Int(last.sequence &- first.sequence) + 1 - heard.count }
+        let losses = Losses(of: heard, deadline: Self.audioDeadline, transit: before.percentile(0.5) ?? 0)
         let seen = reader.receptions.filter { $0.kind == .video }
         func layer(at instant: MonotonicInstant) -> Int { seen.last { $0.received < instant }.map { Int($0.layer.spatial) } ?? -1 }
         let highest = layer(at: fall)
@@ -85,7 +85,8 @@ struct ChangingRate {
                 "\(Text.milliseconds(base)); \(Text.milliseconds(during.milliseconds(0.5) - base)), \(Text.milliseconds(during.milliseconds(1) - base))"
             ),
             Outcome(.rate, variant, "audio's added delay, p99 from the fall on", milliseconds: during.milliseconds(0.99) - base, atMost: 250),
-            Outcome(.rate, variant, "audio frames lost", count: lost, atMost: 0),
+            Outcome(.rate, variant, told: "audio frames lost, of", "\(losses.count) of \(heard.count + losses.count)"),
+            Outcome(.rate, variant, "audio frames lost before their deadline", count: losses.beforeDeadline, atMost: 0),
             Outcome(.rate, variant, "lowest layer alone after", milliseconds: fallen, atMost: 2_000),
             Outcome(.rate, variant, "highest layer again after", milliseconds: risen, atMost: 10_000),
         ]
