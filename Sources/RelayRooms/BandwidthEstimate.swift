@@ -231,7 +231,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
         let isSilent =
             sample.outstandingBytes > 0
             && sample.now.nanoseconds(since: progressAt) / 1_000 > BandwidthEstimate.congestedQueueMicroseconds + base.microseconds
-        let isTroubled = isLimited && (heldShare >= BandwidthEstimate.congestedShare || queueingMicroseconds > BandwidthEstimate.congestedQueueMicroseconds)
+        let isTroubled =
+            isLimited && (heldShare >= BandwidthEstimate.congestedShare || queueingMicroseconds > BandwidthEstimate.congestedQueueMicroseconds)
         if isSilent || isTroubled {
             state = .congested
             calmSince = sample.now

@@ -131,7 +131,7 @@ extension RoomFanout {
                 subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: broken)
             } else {
                 subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: true)
-                setKeyFrameWanted(slot, true)
+                if !subscribers[subscriber].isParked { setKeyFrameWanted(slot, true) }
             }
         }
     }

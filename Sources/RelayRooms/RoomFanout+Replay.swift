@@ -38,11 +38,14 @@ extension RoomFanout {
             return StreamGapMeasure()
         }
         let lane = streams[slot.index].lane
+        let hadConfiguration = !subscribers[subscriber].interests[slot.index].owesConfiguration
         if !streams[slot.index].configuration.isEmpty { subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true) }
         subscribers[subscriber].interests[slot.index].countsFrom = .zero
         if let gap = goOnInPrelude(subscriber, slot, lane, mark) { return gap }
-        let place = findPlace(subscriber, slot, lane, mark, now)
+        let place = findPlace(subscriber, slot, lane, mark, hadConfiguration: hadConfiguration, now)
         guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place) }
+        // The cached configuration is not that of what comes first, and the client has that.
+        if start < streams[slot.index].configuredFrom { subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false) }
         let isAhead = !goBack(subscriber, slot, lane, to: start)
         if lane == .video {
             // What lies before a start that is still ahead is passed over: then what comes first is what the gap says.
@@ -86,17 +89,22 @@ extension RoomFanout {
     }
 
     private func findPlace(
-        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ now: MonotonicInstant
+        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, hadConfiguration: Bool, _ now: MonotonicInstant
     ) -> ReplayPlace {
         let deadline = deadlineNanoseconds(lane)
         var place = ReplayPlace()
         place.isUnbroken = mark != nil
         var previous = mark
+        // Whether what comes at the place looked at is of the configuration that the client has.
+        var isConfigured = false
         var sequence = max(self[lane].first, subscribers[subscriber].interests[slot.index].since)
         while sequence < self[lane].next {
             let entry = self[lane][sequence]
             defer { sequence &+= 1 }
-            guard entry.slot == slot, wants(subscriber, entry), !entry.traits.contains(.configuration), let header = header(lane, entry) else {
+            guard entry.slot == slot, wants(subscriber, entry), let header = header(lane, entry) else { continue }
+            if let mark, header.sequence == mark.sequence, !entry.traits.contains(.configuration) { isConfigured = hadConfiguration }
+            guard !entry.traits.contains(.configuration) else {
+                if let mark, SerialNumber(header.sequence).isNewer(than: SerialNumber(mark.sequence)) { isConfigured = false }
                 continue
             }
             if let mark, let before = previous {
@@ -111,7 +119,9 @@ extension RoomFanout {
             }
             place.mark = ReceivedMark(sequence: header.sequence, timestamp: header.timestamp)
             if mark != nil { previous = place.mark }
-            let isUsable = lane != .video || entry.traits.contains(.key) || (place.isUnbroken && entry.traits.isBase)
+            let isUsable =
+                (isConfigured || sequence >= streams[slot.index].configuredFrom)
+                && (lane != .video || entry.traits.contains(.key) || (place.isUnbroken && entry.traits.isBase))
             if isUsable, !hasExpired(subscriber, entry, now, deadline) {
                 if entry.traits.contains(.key) { place.isUnbroken = false }
                 place.sequence = sequence
@@ -176,7 +186,7 @@ extension RoomFanout {
     }
 
     /// The media time between two frames without the length of the first: as it was measured frame by frame, else from their timestamps.
-    private func ticks(_ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark, measured: UInt32?) -> UInt32 {
+    func ticks(_ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark, measured: UInt32?) -> UInt32 {
         if let measured { return measured }
         let frames = next.sequence &- mark.sequence &- 1
         guard frames > 0 else { return 0 }

@@ -44,6 +44,7 @@ extension RelayLoop {
         guard let membership = session.membership, let header = try? unsafe bytes.withUnsafeBytes({ unsafe try MediaHeader(parsing: $0) }),
             let place = membership.published.firstIndex(where: { $0.id == header.stream.rawValue }), !membership.published[place].hasEnded
         else { return }
+        if header.kind != .configuration { world.came(membership.room.number.value, header.stream.rawValue, header.sequence) }
         forward(membership.room, membership.published[place].slot, bytes, header)
     }
 
@@ -58,7 +59,9 @@ extension RelayLoop {
         world.note("append", index, Int(header.stream.rawValue), Int(header.sequence))
         let appended = unsafe bytes.withUnsafeBytes { unsafe room.fanout.append($0, slot: slot, traits: traits, now: now) }
         switch appended {
-        case .queued: markDirty(room)
+        case .queued:
+            markDirty(room)
+            if traits.contains(.key), !room.openGaps.isEmpty { closeGaps(room, slot, header) }
         case .nobody: break
         case .refused: world.framesRefused += 1
         }
