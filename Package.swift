@@ -92,7 +92,24 @@ let package = Package(
         .executableTarget(
             name: "relay-simulator", dependencies: ["RelayBase", "RelayRooms", "RelaySimulator"], swiftSettings: strict),
 
+        // Real sockets on emulated links; started by `Deploy/dev real-time`.
+        .target(name: "CNamespaces", path: "LoadTests/CNamespaces"),
+        .target(name: "LinkEmulation", dependencies: ["RelayBase"], path: "LoadTests/LinkEmulation", swiftSettings: strict),
+        .target(name: "LinkNetwork", dependencies: ["CNamespaces"], path: "LoadTests/LinkNetwork", swiftSettings: strict),
+        .executableTarget(
+            name: "link-emulator", dependencies: ["LinkEmulation", "LinkNetwork", "CNamespaces", "Reactor", "RelayBase"],
+            path: "LoadTests/LinkEmulator", swiftSettings: strict),
+        .executableTarget(
+            name: "real-time",
+            dependencies: [
+                "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
+                "LinkNetwork",
+            ],
+            path: "LoadTests/RealTime", swiftSettings: strict),
+
         // Tests.
+        testTarget("LinkEmulationTests", ["LinkEmulation", "RelayBase"]),
+        testTarget("RealTimeTests", ["real-time", "MediaProtocol", "RelayBase"]),
         testTarget("RelayBaseTests", ["RelayBase"]),
         testTarget("WebSocketProtocolTests", ["WebSocketProtocol", "RelayBase"]),
         testTarget("HTTPProtocolTests", ["HTTPProtocol", "RelayBase"]),

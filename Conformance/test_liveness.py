@@ -356,6 +356,7 @@ def test_reports_reach_the_publisher_from_every_loop(
         shown = setting.read("/v1/rooms/reported/streams")["streams"][0]
         assert shown["reception"]["receivers"] == 6
         assert shown["codec"] == "opus"
+        assert setting.read(f"/v1/sessions/{receivers[0].welcome['session']}").get("congested") in (None, False)
         mine = session_of(setting, receivers[0].welcome["session"])["reports"]
         assert mine == [
             {

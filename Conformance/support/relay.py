@@ -85,14 +85,16 @@ class Relay:
         config: dict | None = None,
         authority: Path | None = None,
         identity: Identity | None = None,
+        prefix: tuple[str, ...] = (),
     ) -> Relay:
         """Starts `segue serve` on a port that the kernel chooses and waits for its `ready` line.
 
         `config` is written as JSON (which is JSON5); `authority` and `identity` are what clients use, by default the development mode's own. The policy
         is `config["policy"]`: an object, which is written to a file, or a file's path, or None for none at all; left out, it allows everything to everybody.
+        `prefix` is a command that runs the relay in its own place, as `ip netns exec NAME`, and becomes it.
         """
         state.mkdir(parents=True, exist_ok=True)
-        command = [str(binary()), "serve", "--state", str(state), "--loops", str(loops)]
+        command = [*prefix, str(binary()), "serve", "--state", str(state), "--loops", str(loops)]
         if config is not None:
             config_path = state / "segue.json5"
             config = dict(config)

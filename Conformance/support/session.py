@@ -6,6 +6,7 @@ Blocking, with every wait bounded. Whatever comes while something is waited for 
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import struct
 import time
@@ -117,9 +118,14 @@ class _HTTP1:
         except InvalidMessage:
             self.socket = self._open(relay, context, fields)
 
+    def connection(self, relay: Relay) -> socket.socket | None:
+        """What it goes over; None: whatever the library opens."""
+        return None
+
     def _open(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
         self.opening = connect(
             f"wss://localhost:{relay.port}{PATH}",
+            sock=self.connection(relay),
             ssl=context,
             subprotocols=[SUBPROTOCOL],
             additional_headers=fields,

@@ -48,9 +48,8 @@ extension ClientSession {
 
     func exchangeTimeIfDue() {
         guard let interval = options.timeExchangeMilliseconds, loop.now >= clock.due, isOpen else { return }
-        // What is queued here is no part of the path; an answer that is this late says nothing.
+        // One at a time; and what is queued here is no part of the path.
         guard clock.pending == nil, queuedBytes == 0 else {
-            clock.pending = nil
             clock.due = loop.now.advanced(byMilliseconds: interval)
             return
         }

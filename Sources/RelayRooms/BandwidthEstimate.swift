@@ -26,18 +26,26 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private var base = RoundTripBase()
     private var variation: UInt64 = 0
     private var last: FlowSample?
-    private var mark = Mark()
+    private var mark = FlowMark()
+    private var marks = RecentMarks()
     /// When a round was last late, or bytes were last held while the network was the limit.
     private var limitedAt = MonotonicInstant.zero
     /// When the peer last acknowledged anything, or nothing was outstanding.
     private var progressAt = MonotonicInstant.zero
+    /// The network was the limit not long ago: the estimate is what it carries, not merely what was sent.
+    private var isMeasured = false
     private var calmSince = MonotonicInstant.zero
     /// What the receiver says it gets, when that is less than what was acknowledged.
     private var ceiling: (bitsPerSecond: Int, until: MonotonicInstant)?
     private var recentBitsPerSecond = 0.0
 
-    /// The queue that the relay allows itself in the network, so that the link never runs dry.
-    package static let queueMicroseconds: UInt64 = 20_000
+    /// The queue that the relay allows itself in the network, so that the link never runs dry: a quarter of the round trip, which is also how fast the estimate
+    /// can rise, within bounds.
+    package var queueMicroseconds: UInt64 {
+        min(max(base.microseconds / 4, BandwidthEstimate.queueMicrosecondsMin), BandwidthEstimate.queueMicrosecondsMax)
+    }
+    private static let queueMicrosecondsMin: UInt64 = 20_000
+    private static let queueMicrosecondsMax: UInt64 = 50_000
     package static let quantumBytesMin = 1_200
     package static let quantumBytesMax = 16 << 10
     private static let quantumMilliseconds = 20
@@ -48,23 +56,13 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private static let acknowledgementDelayMicroseconds: UInt64 = 45_000
     private static let delayedBytesMax: UInt64 = 3_000
     private static let calmMilliseconds: UInt64 = 1_000
+    private static let measuredMilliseconds: UInt64 = 30_000
     private static let recoveryMilliseconds: UInt64 = 1_500
     private static let congestedQueueMicroseconds: UInt64 = 200_000
     private static let congestedShare = 0.6
     private static let clearShare = 0.1
     private static let shareMilliseconds = 500.0
     private static let bitsPerSecondMax = 100_000_000_000.0
-
-    /// What was outstanding when a round began.
-    private struct Mark: Sendable, Equatable {
-        var at = MonotonicInstant.zero
-        var ackedBytes: UInt64 = 0
-        var target: UInt64 = 0
-        /// Nothing was under way before: the first acknowledgement is a round trip off.
-        var isFromIdle = true
-        /// It has been late already: its rest tells how the link drains.
-        var wasLate = false
-    }
 
     package init() {}
 
@@ -76,17 +74,18 @@ package struct BandwidthEstimate: Sendable, Equatable {
 
     /// The most to be sealed and sent at once.
     package var quantumBytes: Int {
-        guard isLimited, let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax }
+        guard isMeasured, let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax }
         let bytes = bitsPerSecond / 8 * BandwidthEstimate.quantumMilliseconds / 1_000
         return min(max(bytes, BandwidthEstimate.quantumBytesMin), BandwidthEstimate.quantumBytesMax)
     }
 
-    /// The most that may be outstanding. While the network is not the limit it doubles each round trip, as TCP's own slow start does.
+    /// The most that may be outstanding. Until the link's rate has been measured there is half as much on top, so that the estimate can rise fast.
     package var windowBytes: Int {
         if isStalled { return 0 }
-        guard let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax * 2 }
-        let carried = bytes(bitsPerSecond, microseconds: base.microseconds + BandwidthEstimate.queueMicroseconds)
-        return isLimited ? max(carried, BandwidthEstimate.quantumBytesMin * 2) : max(carried * 2, BandwidthEstimate.quantumBytesMax * 2)
+        guard let bitsPerSecond else { return BandwidthEstimate.quantumBytesMax }
+        let carried = bytes(bitsPerSecond, microseconds: base.microseconds + queueMicroseconds)
+        guard isMeasured else { return max(carried + carried / 2, BandwidthEstimate.quantumBytesMax) }
+        return max(carried, BandwidthEstimate.quantumBytesMin * (isLimited ? 2 : 4))
     }
 
     /// What control and audio may have beyond the window, so that they do not wait for it: ten milliseconds' worth, a short message at least.
@@ -116,7 +115,8 @@ package struct BandwidthEstimate: Sendable, Equatable {
         var sample = raw
         sample.outstandingBytes = max(0, min(raw.outstandingBytes, 1 << 40))
         sample.ackedBytes = min(raw.ackedBytes, UInt64.max / 2)
-        base.take(sample, allowedQueue: BandwidthEstimate.queueMicroseconds)
+        let allowedQueue = queueMicroseconds
+        base.take(sample, allowedQueue: allowedQueue)
         variation = UInt64(min(sample.roundTripVariationMicroseconds, 1_000_000))
         guard let last, sample.now > last.now, sample.ackedBytes >= last.ackedBytes else {
             // The first, or a counter went backwards: nothing can be concluded from it.
@@ -126,11 +126,14 @@ package struct BandwidthEstimate: Sendable, Equatable {
             return
         }
         self.last = sample
-        if sample.ackedBytes > last.ackedBytes || sample.outstandingBytes == 0 || last.outstandingBytes == 0 {
+        // Everything that was under way has arrived: what is under way now may have been sent just now.
+        let hadAll = sample.ackedBytes - last.ackedBytes >= UInt64(last.outstandingBytes)
+        if hadAll || sample.outstandingBytes == 0 {
+            progressAt = sample.now
+        } else if sample.ackedBytes > last.ackedBytes {
             // The kernel knows to the millisecond when the acknowledgement came.
             let since = min(UInt64(sample.sinceAcknowledgementMilliseconds), sample.now.milliseconds(since: last.now))
-            progressAt = sample.ackedBytes > last.ackedBytes ? sample.now.earlier(byMilliseconds: since) : last.now
-            if sample.outstandingBytes == 0 { progressAt = sample.now }
+            progressAt = sample.now.earlier(byMilliseconds: since)
         }
         let quiet = sample.now.nanoseconds(since: progressAt) / 1_000
         isStalled = sample.outstandingBytes > 0 && quiet > base.microseconds + BandwidthEstimate.acknowledgementDelayMicroseconds
@@ -152,12 +155,14 @@ package struct BandwidthEstimate: Sendable, Equatable {
         ceiling = (received, now.advanced(byMilliseconds: 5_000))
         bitsPerSecond = min(bitsPerSecond ?? received, received)
         isLimited = true
+        isMeasured = true
         limitedAt = now
     }
 
     private mutating func restart(_ sample: FlowSample, isFromIdle: Bool) {
-        mark = Mark(
-            at: sample.now, ackedBytes: sample.ackedBytes, target: sample.ackedBytes + UInt64(sample.outstandingBytes), isFromIdle: isFromIdle)
+        mark = FlowMark(sample, isFromIdle: isFromIdle)
+        marks = RecentMarks()
+        marks.note(mark, apartNanoseconds: 0)
     }
 
     private mutating func noteHeld(_ last: FlowSample, _ sample: FlowSample) {
@@ -169,32 +174,48 @@ package struct BandwidthEstimate: Sendable, Equatable {
     }
 
     private mutating func measure(_ last: FlowSample, _ sample: FlowSample) {
-        let elapsed = sample.now.nanoseconds(since: mark.at) / 1_000
-        var allowed = base.microseconds + BandwidthEstimate.queueMicroseconds + max(variation, BandwidthEstimate.marginMicrosecondsMin)
-        if mark.target <= sample.ackedBytes + BandwidthEstimate.delayedBytesMax { allowed += BandwidthEstimate.acknowledgementDelayMicroseconds }
-        let acked = sample.ackedBytes > mark.ackedBytes ? sample.ackedBytes - mark.ackedBytes : 0
-        if sample.ackedBytes >= mark.target {
-            if !mark.wasLate { queueingMicroseconds = 0 }
-            guard elapsed >= BandwidthEstimate.roundMillisecondsMin * 1_000 else { return }
-            raise(to: rate(acked, elapsed))
-            if sample.deliveryRate != last.deliveryRate { raiseToKernels(sample.deliveryRate) }
-            restart(sample, isFromIdle: sample.outstandingBytes == 0)
-        } else if elapsed > allowed {
-            late(acked, elapsed, sample)
+        let allowed = base.microseconds + queueMicroseconds + max(variation, BandwidthEstimate.marginMicrosecondsMin)
+        if let overdue = overdue(sample, allowed) {
+            late(overdue, sample)
+            return
         }
+        let hadAll = sample.ackedBytes - last.ackedBytes >= UInt64(last.outstandingBytes)
+        marks.note(FlowMark(sample, isFromIdle: hadAll), apartNanoseconds: allowed * 1_000 / 6)
+        guard sample.ackedBytes >= mark.target else { return }
+        if !mark.wasLate { queueingMicroseconds = 0 }
+        let elapsed = sample.now.nanoseconds(since: mark.at) / 1_000
+        guard elapsed >= BandwidthEstimate.roundMillisecondsMin * 1_000 else { return }
+        raise(to: rate(sample.ackedBytes - mark.ackedBytes, elapsed))
+        if sample.deliveryRate != last.deliveryRate { raiseToKernels(sample.deliveryRate) }
+        mark = FlowMark(sample, isFromIdle: sample.outstandingBytes == 0)
+    }
+
+    /// The newest mark that there was time enough to acknowledge and that is not.
+    private func overdue(_ sample: FlowSample, _ allowed: UInt64) -> FlowMark? {
+        let delayed = allowed + BandwidthEstimate.acknowledgementDelayMicroseconds
+        if let mark = marks.newest(before: sample.now, microseconds: allowed),
+            mark.target > sample.ackedBytes + BandwidthEstimate.delayedBytesMax
+        {
+            return mark
+        }
+        if let mark = marks.newest(before: sample.now, microseconds: delayed), mark.target > sample.ackedBytes { return mark }
+        return nil
     }
 
     /// What was outstanding at the mark still is, in part, although there was time enough: the link was busy all the time.
-    private mutating func late(_ acked: UInt64, _ elapsed: UInt64, _ sample: FlowSample) {
+    private mutating func late(_ overdue: FlowMark, _ sample: FlowSample) {
+        let elapsed = sample.now.nanoseconds(since: overdue.at) / 1_000
+        let acked = sample.ackedBytes > overdue.ackedBytes ? sample.ackedBytes - overdue.ackedBytes : 0
         queueingMicroseconds = elapsed > base.microseconds ? elapsed - base.microseconds : 0
         isLimited = true
+        isMeasured = true
         limitedAt = sample.now
         mark.wasLate = true
         // A stall says nothing about the rate after it; the round goes on until something comes through.
         guard acked > 0 else { return }
-        let busy = mark.isFromIdle ? max(elapsed - min(base.microseconds, elapsed), elapsed / 4) : elapsed
+        let busy = overdue.isFromIdle ? max(elapsed - min(base.microseconds, elapsed), elapsed / 4) : elapsed
         let measured = rate(acked, busy)
-        let hadStall = sample.now.milliseconds(since: mark.at) > 4 * BandwidthEstimate.roundMillisecondsMin + base.microseconds / 250
+        let hadStall = elapsed / 1_000 > 4 * BandwidthEstimate.roundMillisecondsMin + base.microseconds / 250
         if let bitsPerSecond, hadStall {
             // A stall within the round: halved at most, the next round tells.
             self.bitsPerSecond = max(measured, bitsPerSecond / 2)
@@ -225,6 +246,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private mutating func settle(_ sample: FlowSample) {
         if isLimited, sample.isHeld { limitedAt = sample.now }
         if isLimited, sample.now.milliseconds(since: limitedAt) >= BandwidthEstimate.calmMilliseconds { isLimited = false }
+        if isMeasured, sample.now.milliseconds(since: limitedAt) >= BandwidthEstimate.measuredMilliseconds { isMeasured = false }
         if let limit = ceiling {
             if sample.now >= limit.until { ceiling = nil } else { bitsPerSecond = min(bitsPerSecond ?? limit.bitsPerSecond, limit.bitsPerSecond) }
         }

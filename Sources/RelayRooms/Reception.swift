@@ -27,6 +27,8 @@ package struct Reception: Sendable, Equatable {
     package var bufferMilliseconds: Double?
     package var jitterMilliseconds: Double?
     package var bitsPerSecond: Double?
+    /// Frames that came since the report before; `nil` for the first, and within a fifth of a second.
+    package var framesPerSecond: Double?
     package var at: MonotonicInstant
 
     /// A receiver that has said nothing for so long is not counted any more.
@@ -67,7 +69,11 @@ package struct ReceptionTable: Sendable {
             entries[place].baseline = ReceiverTotals()
             entries[place].baselineAt = now
         }
-        let reception = Self.reception(totals, since: entries[place].baseline, now)
+        var reception = Self.reception(totals, since: entries[place].baseline, now)
+        let elapsed = now.milliseconds(since: entries[place].reception.at)
+        if elapsed >= 200, totals.received >= entries[place].totals.received {
+            reception.framesPerSecond = Double(totals.received - entries[place].totals.received) * 1_000 / Double(elapsed)
+        }
         if now.milliseconds(since: entries[place].baselineAt) >= Self.spanMilliseconds {
             entries[place].baseline = totals
             entries[place].baselineAt = now

@@ -101,7 +101,13 @@ private struct LinkTrace {
         let before = linkRate
         linkRate = rate
         guard before > 0, rate > 0 else { return }
-        acks = acks.map { ($0.at <= milliseconds + 2 * oneWayMilliseconds ? $0.at : milliseconds + 2 * oneWayMilliseconds + Int(Double($0.at - milliseconds - 2 * oneWayMilliseconds) * before / rate), $0.bytes) }
+        acks = acks.map {
+            (
+                $0.at <= milliseconds + 2 * oneWayMilliseconds
+                    ? $0.at : milliseconds + 2 * oneWayMilliseconds + Int(Double($0.at - milliseconds - 2 * oneWayMilliseconds) * before / rate),
+                $0.bytes
+            )
+        }
     }
 
     /// Holds everything that is under way for a time.
@@ -113,11 +119,11 @@ private struct LinkTrace {
 
 @Suite("Bandwidth estimate")
 struct BandwidthEstimateTests {
-    @Test("A connection that nothing is known of may have 32 KiB outstanding, 16 KiB at once, and tells no rate")
+    @Test("A connection that nothing is known of may have 16 KiB outstanding, and tells no rate")
     func unknown() {
         let estimate = BandwidthEstimate()
         #expect(estimate.bitsPerSecond == nil && !estimate.isLimited && estimate.state == .clear)
-        #expect(estimate.windowBytes == 32 << 10 && estimate.quantumBytes == 16 << 10 && estimate.reserveBytes == 0)
+        #expect(estimate.windowBytes == 16 << 10 && estimate.quantumBytes == 16 << 10 && estimate.reserveBytes == 0)
     }
 
     @Test(
@@ -171,7 +177,7 @@ struct BandwidthEstimateTests {
         var link = LinkTrace(linkRate: 10_000_000, sourceRate: 100_000, oneWayMilliseconds: 20)
         link.run(milliseconds: 5_000) { #expect(!$0.estimate.isLimited && $0.estimate.state == .clear) }
         #expect((60_000...400_000).contains(link.estimate.bitsPerSecond ?? 0))
-        #expect(link.estimate.quantumBytes == 16 << 10 && link.estimate.windowBytes >= 32 << 10)
+        #expect(link.estimate.quantumBytes == 16 << 10 && link.estimate.windowBytes >= 16 << 10)
     }
 
     @Test("Silence changes nothing, and what comes after it is measured anew")
@@ -184,6 +190,24 @@ struct BandwidthEstimateTests {
         #expect(link.estimate.bitsPerSecond == before && !link.estimate.isLimited && link.estimate.state == .clear)
     }
 
+    @Test("A message now and then is neither a stall nor congestion, however long the silence before it", arguments: [0, 300])
+    func messageAfterSilence(outstandingBefore: Int) {
+        var estimate = BandwidthEstimate()
+        var acked: UInt64 = 1
+        for second in 1...20 {
+            var sample = FlowSample(
+                now: MonotonicInstant(nanoseconds: UInt64(second) * 5_000_000_000), ackedBytes: acked, outstandingBytes: 300)
+            sample.roundTripMicroseconds = 40_000
+            sample.sinceAcknowledgementMilliseconds = 4_960
+            estimate.take(sample)
+            #expect(!estimate.isStalled && estimate.state == .clear && !estimate.isLimited)
+            acked += 300
+            guard outstandingBefore == 0 else { continue }
+            estimate.take(
+                FlowSample(now: MonotonicInstant(nanoseconds: UInt64(second) * 5_000_000_000 + 60_000_000), ackedBytes: acked, outstandingBytes: 0))
+        }
+    }
+
     @Test("A stall of two seconds is congestion, does not take the estimate away, and is over soon after it ends")
     func stall() {
         var link = LinkTrace(linkRate: 2_000_000, sourceRate: 1_000_000, oneWayMilliseconds: 20)
@@ -192,6 +216,7 @@ struct BandwidthEstimateTests {
         link.run(milliseconds: 1_900)
         #expect(link.estimate.state == .congested)
         #expect((link.estimate.bitsPerSecond ?? 0) > 100_000)
+        #expect(link.estimate.isStalled && link.estimate.windowBytes == 0 && link.estimate.reserveBytes == 0)
         link.run(milliseconds: 700)
         #expect((link.estimate.bitsPerSecond ?? 0) > 300_000, "\(link.estimate.bitsPerSecond ?? 0)")
         link.run(milliseconds: 4_000)
@@ -226,7 +251,8 @@ struct BandwidthEstimateTests {
             sample.isHeld = step % 3 == 0
             estimate.take(sample)
             if step % 50 == 0 { estimate.take(receivedBitsPerSecond: Int(truncatingIfNeeded: odd[Int(random.next() % 7)]), now: sample.now) }
-            #expect(estimate.windowBytes >= 2_400 && (1_200...16_384).contains(estimate.quantumBytes))
+            #expect(
+                (estimate.isStalled ? estimate.windowBytes == 0 : estimate.windowBytes >= 2_400) && (1_200...16_384).contains(estimate.quantumBytes))
             #expect(estimate.reserveBytes >= 0 && estimate.heldShare >= 0 && estimate.heldShare <= 1)
             #expect((2...20).contains(estimate.millisecondsToCarry(Int(truncatingIfNeeded: odd[Int(random.next() % 7)]))))
         }

@@ -45,6 +45,15 @@ struct ReceptionTests {
         }
     }
 
+    @Test("frames a second are those since the report before; not of the first, of two in a moment, or of counts that go back")
+    func pace() {
+        var table = ReceptionTable()
+        #expect(table.take(1, totals(received: 100), now: at(0)).framesPerSecond == nil)
+        #expect(table.take(1, totals(received: 200), now: at(2_000)).framesPerSecond == 50)
+        #expect(table.take(1, totals(received: 230), now: at(2_100)).framesPerSecond == nil)
+        #expect(table.take(1, totals(received: 10), now: at(4_100)).framesPerSecond == nil)
+    }
+
     @Test("counts that go back have begun anew", arguments: [0, 1, 2, 3])
     func restart(which: Int) {
         var table = ReceptionTable()

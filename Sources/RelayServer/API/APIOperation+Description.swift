@@ -97,6 +97,8 @@ extension APIOperation {
           "since": {"$ref": "#/components/schemas/Time"}, "room": {"type": "string"}, "participant": {"type": "integer"}, "loop": {"type": "integer"},
           "roundTripMilliseconds": {"type": "number"}, "roundTripMillisecondsMin": {"type": "number"},
           "clockOffsetMilliseconds": {"type": "number"}, "clockUncertaintyMilliseconds": {"type": "number"}, "clockDriftPPM": {"type": "number"},
+          "bitrate": {"type": "integer"}, "congested": {"type": "boolean"}, "notSentBytes": {"type": "integer"},
+          "tcpRoundTripMilliseconds": {"type": "number"},
           "frames": {"$ref": "#/components/schemas/Frames"}, "reports": {"type": "array", "items": {"$ref": "#/components/schemas/Report"}}}},
         "Frames": {"type": "object", "description": "Where the session's frames went: entered is the sum of all others.",
           "required": ["entered", "delivered", "expired", "superseded", "unsubscribed", "refused", "pending"], "properties": {

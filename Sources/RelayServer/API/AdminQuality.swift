@@ -83,5 +83,14 @@ extension AdminSession {
         clockUncertaintyMilliseconds = Self.thousandths(clock.uncertaintyMilliseconds)
     }
 
+    /// What the kernel has told of the connection, once it was asked.
+    mutating func add(_ flow: ConnectionFlow) {
+        guard flow.roundTripMilliseconds > 0 else { return }
+        bitrate = flow.bitsPerSecond
+        congested = flow.isCongested
+        notSentBytes = flow.notSentBytes
+        tcpRoundTripMilliseconds = flow.roundTripMilliseconds
+    }
+
     private static func thousandths(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
 }

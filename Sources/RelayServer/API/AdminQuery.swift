@@ -130,6 +130,11 @@ struct AdminSession: Codable, Sendable, Equatable {
     var clockOffsetMilliseconds: Double?
     var clockUncertaintyMilliseconds: Double?
     var clockDriftPPM: Double?
+    /// Of the connection that carries the session: what it carries (bits a second), whether that is too little, what the kernel has not sent, and TCP's round trip.
+    var bitrate: Int?
+    var congested: Bool?
+    var notSentBytes: Int?
+    var tcpRoundTripMilliseconds: Double?
     // For who asks for the one session.
     var frames: AdminFrames?
     var reports: [AdminReport]?

@@ -58,6 +58,7 @@ extension EventLoop {
         return page.cut(all, by: \.sessionID, after: page.after).compactMap { channel in
             var shown = session(channel)
             shown?.add(channel.liveness)
+            shown?.add(channel.connection.flow)
             return shown
         }
     }
@@ -66,6 +67,7 @@ extension EventLoop {
         for handle in channels.handles {
             guard let channel = channels[handle], channel.sessionID == id, var shown = session(channel) else { continue }
             shown.add(channel.liveness)
+            shown.add(channel.connection.flow)
             var account = channel.liveness.departed
             if let membership = channel.membership {
                 account.add(membership.room.fanout.account(Int(membership.subscriber.index)).account)

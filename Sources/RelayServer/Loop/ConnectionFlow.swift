@@ -86,6 +86,13 @@ struct ConnectionFlow {
 
     private var ackedBytes: UInt64 = 0
 
+    /// The kernel does not tell: the window starts afresh, and what the socket takes is the only bound.
+    mutating func knowsNothing(sealed: UInt64, now: MonotonicInstant) {
+        outstandingBytes = 0
+        sealedAtSample = sealed
+        sampledAt = now
+    }
+
     /// What the receiver says it gets.
     mutating func take(receivedBitsPerSecond: Int, now: MonotonicInstant) {
         estimate.take(receivedBitsPerSecond: receivedBitsPerSecond, now: now)

@@ -46,18 +46,22 @@ extension EventLoop {
         if connection.isBlocked { followFlow(connection, hasSealed: false) } else { flush(connection) }
     }
 
+    /// The connection ends, or leaves this loop: it is counted here no longer, and what is known of it is forgotten.
     func endFlow(_ connection: Connection) {
         if let timer = connection.flow.timer { timers.cancel(timer) }
-        connection.flow.timer = nil
         if connection.flow.isCongested { counters.congestedConnections -= 1 }
-        if connection.flow.countedRate != nil { counters.bitRates.remove(connection.flow.countedRate) }
+        counters.bitRates.remove(connection.flow.countedRate)
+        connection.flow = ConnectionFlow()
     }
 
     private func sample(_ connection: Connection) {
-        guard let info = try? TCPInfo.read(connection.descriptor, calls: calls) else { return }
-        let wasCongested = connection.flow.isCongested
         let before = connection.flow.sampledAt
         let wasHeld = connection.flow.isHeld || connection.isBlocked
+        guard let info = try? TCPInfo.read(connection.descriptor, calls: calls) else {
+            connection.flow.knowsNothing(sealed: connection.secure.sealedBytes, now: now)
+            return
+        }
+        let wasCongested = connection.flow.isCongested
         let progressed = connection.flow.take(
             info, sealed: connection.secure.sealedBytes, unsent: connection.secure.unsentCount, now: now)
         if progressed { connection.lastProgress = now }

@@ -55,6 +55,7 @@ extension EventLoop {
     func flush(_ connection: Connection) {
         guard connections.contains(connection.handle), !connection.isBlocked else { return }
         let sealed = connection.secure.sealedBytes
+        connection.flow.isHeld = false
         do {
             switch connection.phase {
             case .proxyHeader, .preface, .handshaking: return
@@ -90,7 +91,6 @@ extension EventLoop {
 
     private func flushWebSocket(_ connection: Connection, _ channel: Channel) throws(TransportFault) {
         try flushOutbound(connection)
-        connection.flow.isHeld = false
         while !connection.isBlocked {
             var room = allowance(connection, isUrgent: false)
             var last = Lane.data

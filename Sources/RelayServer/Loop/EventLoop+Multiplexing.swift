@@ -24,7 +24,6 @@ extension EventLoop {
     }
 
     private func produceHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
-        connection.flow.isHeld = false
         while !connection.isBlocked {
             let room = fillStreams(connection, session)
             // Frames of the session itself go whatever the window says.

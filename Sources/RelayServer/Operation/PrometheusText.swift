@@ -18,6 +18,7 @@ struct PrometheusText {
         writer.proxies(sum)
         writer.media(sum)
         writer.liveness(sum.liveness)
+        writer.flow(sum)
         writer.loops(loops)
         return writer.text
     }
@@ -123,11 +124,11 @@ struct PrometheusText {
         }
     }
 
-    private mutating func header(_ name: String, _ type: String, _ help: String) {
+    mutating func header(_ name: String, _ type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
 
-    private mutating func single(_ name: String, _ type: String, _ help: String, _ value: Double) {
+    mutating func single(_ name: String, _ type: String, _ help: String, _ value: Double) {
         header(name, type, help)
         text += "\(name) \(PrometheusText.number(value))\n"
     }
@@ -148,6 +149,12 @@ struct PrometheusText {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             text += "\(name){\(label)=\"\(PrometheusText.escape(key))\"} \(value)\n"
         }
+    }
+
+    /// A distribution of the moment: each class includes those below it.
+    mutating func cumulative(_ name: String, _ help: String, _ classes: [(bound: String, count: Int)]) {
+        header(name, "gauge", help)
+        for entry in classes { text += "\(name){le=\"\(entry.bound)\"} \(entry.count)\n" }
     }
 
     private mutating func series(_ name: String, _ type: String, _ help: String, _ loops: [LoopCounters], _ value: (LoopCounters) -> Double) {

@@ -14,8 +14,6 @@ struct ChannelLiveness {
     var lastSaid: MonotonicInstant
     /// When the client last reported as a receiver; `nil`: not of late.
     var lastReport: MonotonicInstant?
-    /// What it said then that it receives, over all streams.
-    var receivedBitsPerSecond: Double?
     /// When the channel's timer is due.
     var timerDue = MonotonicInstant.distantFuture
     /// What became of frames in rooms that the session has left.

@@ -50,19 +50,34 @@ extension EventLoop {
             slots[room.fanout.streams[slot.index].id] = slot
         }
         membership.reports.removeAll { slots[$0] != nil }
-        var bitsPerSecond: Double?
+        var bitsPerSecond = 0.0
+        var covered: Set<UInt32> = []
+        var isComplete = true
         for (stream, totals) in reported {
             guard let slot = slots[stream] else { continue }
             let reception = membership.reports.take(stream, totals, now: now)
             counters.liveness.observe(reception)
-            if let rate = totals.bitsPerSecond { bitsPerSecond = (bitsPerSecond ?? 0) + rate }
+            if reception.concealedShare > 0 || reception.lateShare > 0 { isComplete = false }
+            if let rate = totals.bitsPerSecond, let frames = reception.framesPerSecond, covered.insert(stream).inserted {
+                bitsPerSecond += rate + frames * EventLoop.overheadBitsPerFrame
+            }
             room.routes[slot.index].hasReports = true
             note(room, slot)
         }
         counters.liveness.receiverReports &+= 1
-        channel.liveness.receivedBitsPerSecond = bitsPerSecond
+        // Who misses nothing gets less only because less is sent.
+        if !isComplete, !slots.isEmpty, covered.count == slots.count { tell(channel.connection, receivedBitsPerSecond: bitsPerSecond) }
         if channel.liveness.lastReport == nil { reporters.append(channel.handle) }
         channel.liveness.lastReport = now
+    }
+
+    /// What a frame costs on the wire beyond itself, rather too much than too little: WebSocket, HTTP/2 and TLS (4, 9 and 22 bytes, as a rule).
+    private static let overheadBitsPerFrame = 40.0 * 8
+
+    /// What the receiver gets of everything that it is sent. Only of a connection that carries nobody else: of others a report is a part.
+    private func tell(_ connection: Connection, receivedBitsPerSecond: Double) {
+        guard connection.webSockets.count == 1, receivedBitsPerSecond <= EventLoop.reportedBitsPerSecondMax else { return }
+        connection.flow.take(receivedBitsPerSecond: Int(receivedBitsPerSecond), now: now)
     }
 
     // MARK: To the publisher
