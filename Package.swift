@@ -43,6 +43,8 @@ let package = Package(
         swiftTarget("MediaProtocol", ["RelayBase"]),
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
         swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms"]),
+        // A whole relay in virtual time: the core as the loops drive it, with clients and links, from one seed.
+        swiftTarget("RelaySimulator", ["RelayBase", "MediaProtocol", "RelayRooms"]),
 
         // Shell: does.
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
@@ -83,12 +85,34 @@ let package = Package(
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
 
+        // Runs the simulator over many seeds, or one of them with its trace; started by Deploy/dev sim.
+        .executableTarget(
+            name: "relay-simulator", dependencies: ["RelayBase", "RelayRooms", "RelaySimulator"], swiftSettings: strict),
+
+        // Real sockets on emulated links; started by `Deploy/dev real-time`.
+        .target(name: "CNamespaces", path: "LoadTests/CNamespaces"),
+        .target(name: "LinkEmulation", dependencies: ["RelayBase"], path: "LoadTests/LinkEmulation", swiftSettings: strict),
+        .target(name: "LinkNetwork", dependencies: ["CNamespaces"], path: "LoadTests/LinkNetwork", swiftSettings: strict),
+        .executableTarget(
+            name: "link-emulator", dependencies: ["LinkEmulation", "LinkNetwork", "CNamespaces", "Reactor", "RelayBase"],
+            path: "LoadTests/LinkEmulator", swiftSettings: strict),
+        .executableTarget(
+            name: "real-time",
+            dependencies: [
+                "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
+                "LinkNetwork",
+            ],
+            path: "LoadTests/RealTime", swiftSettings: strict),
+
         // Tests.
+        testTarget("LinkEmulationTests", ["LinkEmulation", "RelayBase"]),
+        testTarget("RealTimeTests", ["real-time", "MediaProtocol", "RelayBase"]),
         testTarget("RelayBaseTests", ["RelayBase"]),
         testTarget("WebSocketProtocolTests", ["WebSocketProtocol", "RelayBase"]),
         testTarget("HTTPProtocolTests", ["HTTPProtocol", "RelayBase"]),
         testTarget("MediaProtocolTests", ["MediaProtocol", "RelayBase"]),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
+        testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
         testTarget("SignallingTests", ["Signalling", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
@@ -99,7 +123,7 @@ let package = Package(
         testTarget(
             "RelayClientTests",
             [
-                "RelayClient", "RelayServer", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
+                "RelayClient", "RelayServer", "RelayRooms", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol", "TLSTransport",
                 "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
             ]),

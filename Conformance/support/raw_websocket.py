@@ -53,8 +53,9 @@ class RawWebSocket:
         subprotocol: str | None = None,
         headers: tuple[tuple[str, str], ...] = (),
         prelude: bytes = b"",
+        host: str = "127.0.0.1",
     ):
-        self.socket = tls.connect(port, context, prelude=prelude)
+        self.socket = tls.connect(port, context, prelude=prelude, host=host)
         key = base64.b64encode(os.urandom(16))
         lines = [f"GET {path} HTTP/1.1", f"Host: localhost:{port}", "Upgrade: websocket", "Connection: Upgrade"]
         lines += [f"Sec-WebSocket-Key: {key.decode()}", "Sec-WebSocket-Version: 13"]

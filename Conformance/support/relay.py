@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import tls
+from . import metrics, tls
 
 # For benches that are about other things than who may do what.
 ALLOW_ALL = {
@@ -24,6 +24,7 @@ ALLOW_ALL = {
 REPOSITORY = Path(__file__).resolve().parents[2]
 START_SECONDS_MAX = 60
 DRAIN_SECONDS_MAX = 30
+SETTLE_SECONDS_MAX = 3
 
 # What a Swift process or a sanitizer prints when it dies of its own fault.
 CRASH = re.compile(
@@ -84,14 +85,16 @@ class Relay:
         config: dict | None = None,
         authority: Path | None = None,
         identity: Identity | None = None,
+        prefix: tuple[str, ...] = (),
     ) -> Relay:
         """Starts `segue serve` on a port that the kernel chooses and waits for its `ready` line.
 
         `config` is written as JSON (which is JSON5); `authority` and `identity` are what clients use, by default the development mode's own. The policy
         is `config["policy"]`: an object, which is written to a file, or a file's path, or None for none at all; left out, it allows everything to everybody.
+        `prefix` is a command that runs the relay in its own place, as `ip netns exec NAME`, and becomes it.
         """
         state.mkdir(parents=True, exist_ok=True)
-        command = [str(binary()), "serve", "--state", str(state), "--loops", str(loops)]
+        command = [*prefix, str(binary()), "serve", "--state", str(state), "--loops", str(loops)]
         if config is not None:
             config_path = state / "segue.json5"
             config = dict(config)
@@ -170,11 +173,40 @@ class Relay:
     def reload(self) -> None:
         self.process.send_signal(signal.SIGHUP)
 
+    def assert_accounted(self) -> None:
+        """Every frame that was due to a subscriber is in exactly one counter, and none is pending when nobody is there.
+
+        Asked of every relay before it is stopped, as far as it still lives and lets this client in.
+        """
+        deadline = time.monotonic() + SETTLE_SECONDS_MAX
+        while True:
+            if self.process.poll() is not None or self.identity is None:
+                return
+            try:
+                status, _, text = self.get("/metrics")
+            except (OSError, http.client.HTTPException):
+                return
+            if status != 200:
+                return
+            unaccounted = metrics.value(text, "segue_frames_unaccounted")
+            assert unaccounted == 0, f"{unaccounted} frames are in no counter, or in two"
+            pending, sessions = metrics.value(text, "segue_frames_pending"), metrics.value(text, "segue_sessions")
+            if pending == 0 or sessions != 0:
+                return
+            # Loops tell of themselves four times a second.
+            assert time.monotonic() < deadline, f"{pending} frames are pending for nobody"
+            time.sleep(0.1)
+
     def stop(self) -> None:
-        """SIGTERM; the relay must drain, exit 0, and its log must tell of no crash."""
+        """SIGTERM; the relay must have accounted for every frame, drain, exit 0, and its log must tell of no crash."""
         if self.stopped:
             return
         self.stopped = True
+        fault = None
+        try:
+            self.assert_accounted()
+        except AssertionError as found:
+            fault = found
         self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(DRAIN_SECONDS_MAX)
@@ -185,3 +217,5 @@ class Relay:
         assert self.process.returncode == 0, f"the relay exited with {self.process.returncode} after SIGTERM:\n{self.log()[-4000:]}"
         faults = [line for line in self.log().splitlines() if CRASH.search(line)]
         assert not faults, "the relay's log tells of a crash:\n" + "\n".join(faults)
+        if fault:
+            raise fault

@@ -6,6 +6,7 @@ Blocking, with every wait bounded. Whatever comes while something is waited for 
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import struct
 import time
@@ -20,7 +21,7 @@ from .relay import Identity, Relay
 
 SECONDS_MAX = 20
 PATH, SUBPROTOCOL = "/v1/session", "segue.v1"
-AUDIO, VIDEO, DATA, CONFIGURATION = 0, 1, 2, 3
+AUDIO, VIDEO, DATA, CONFIGURATION, BUNDLE, PART = 0, 1, 2, 3, 4, 5
 KINDS = {"audio": AUDIO, "video": VIDEO, "data": DATA}
 KEY, DISCARDABLE, ENCRYPTED = 0x01, 0x02, 0x40
 Fields = tuple[tuple[str, str], ...]
@@ -59,6 +60,50 @@ class Frame:
         return cls(version_and_kind & 15, flags, stream, sequence, message[16:], message)
 
 
+class Unpacker:
+    """Makes frames of a relay's binary messages: parts are put together, bundles taken apart (protocol §4.4, §4.6)."""
+
+    def __init__(self):
+        self.unfinished: dict[int, bytearray] = {}
+        # Every binary message as (kind, frames that it brought to an end, its length): what parts and bundles are measured by.
+        self.messages: list[tuple[int, int, int]] = []
+
+    def take(self, message: bytes) -> list[bytes]:
+        kind = message[0] & 15
+        frames = {BUNDLE: self._bundle, PART: self._part}.get(kind, self._whole)(message)
+        self.messages.append((kind, len(frames), len(message)))
+        return frames
+
+    def _whole(self, message: bytes) -> list[bytes]:
+        stream = struct.unpack("!I", message[4:8])[0]
+        assert stream not in self.unfinished, f"a frame of stream {stream} between the parts of another"
+        return [message]
+
+    def _bundle(self, message: bytes) -> list[bytes]:
+        assert message[:16] == bytes.fromhex("1400007f") + bytes(12), message[:16].hex()
+        frames, offset = [], 16
+        while offset < len(message):
+            length = struct.unpack("!I", message[offset : offset + 4])[0]
+            frame = message[offset + 4 : offset + 4 + length]
+            assert len(frame) == length and length >= 16 and frame[0] & 15 in (AUDIO, VIDEO, DATA), frame[:16].hex()
+            frames += self._whole(frame)
+            offset += 4 + length
+        assert len(frames) > 1, "one frame alone comes as itself"
+        return frames
+
+    def _part(self, message: bytes) -> list[bytes]:
+        stream, offset, total = struct.unpack("!4xI8xII", message[:24])
+        frame = self.unfinished.setdefault(stream, bytearray())
+        assert message[1] == 0 and len(message) > 24, message[:24].hex()
+        assert offset == len(frame) and offset + len(message) - 24 <= total, (offset, len(frame), total)
+        frame += message[24:]
+        assert message[2:16] == frame[2:16], "a part repeats its frame's header"
+        if len(frame) < total:
+            return []
+        del self.unfinished[stream]
+        return [bytes(frame)]
+
+
 def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flags: int = 0, level: int = 0x7F) -> bytes:
     """A media frame (protocol §4.1) whose timestamp is its sequence number."""
     return struct.pack("!BBBBIII", 0x10 | kind, flags, 0, level, stream, sequence, sequence) + payload
@@ -73,9 +118,14 @@ class _HTTP1:
         except InvalidMessage:
             self.socket = self._open(relay, context, fields)
 
+    def connection(self, relay: Relay) -> socket.socket | None:
+        """What it goes over; None: whatever the library opens."""
+        return None
+
     def _open(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
         self.opening = connect(
             f"wss://localhost:{relay.port}{PATH}",
+            sock=self.connection(relay),
             ssl=context,
             subprotocols=[SUBPROTOCOL],
             additional_headers=fields,
@@ -155,6 +205,7 @@ class Session:
         self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context or relay.context(identity=identity), fields)
         self.events: list[dict] = []
         self.frames: list[Frame] = []
+        self.unpacker = Unpacker()
         self.answers: dict[int, dict] = {}
         self.last_id = 0
         self.sequences: dict[int, int] = {}
@@ -185,7 +236,7 @@ class Session:
     def _take(self, seconds: float) -> None:
         message = self.transport.receive(seconds)
         if isinstance(message, bytes):
-            self.frames.append(Frame.parse(message))
+            self.frames += [Frame.parse(frame) for frame in self.unpacker.take(message)]
             return
         received = json.loads(message)
         if "id" in received:

@@ -31,10 +31,16 @@ def client_context(
 
 
 def connect(
-    port: int, context: ssl.SSLContext | None, *, session: ssl.SSLSession | None = None, name: str = "localhost", prelude: bytes = b""
+    port: int,
+    context: ssl.SSLContext | None,
+    *,
+    session: ssl.SSLSession | None = None,
+    name: str = "localhost",
+    prelude: bytes = b"",
+    host: str = "127.0.0.1",
 ) -> socket.socket:
-    """A connection to the relay on loopback: TLS, or without a context plain TCP. `prelude` goes before everything, as a proxy's header does."""
-    raw = socket.create_connection(("127.0.0.1", port), timeout=SECONDS_MAX)
+    """A connection to the relay, on loopback unless another `host` is given: TLS, or without a context plain TCP. `prelude` goes before everything, as a proxy's header does."""
+    raw = socket.create_connection((host, port), timeout=SECONDS_MAX)
     try:
         if prelude:
             raw.sendall(prelude)

@@ -105,6 +105,7 @@ struct HTTP2Core: ~Copyable {
         case .server:
             if unsafe !stream.pointee.isAnnounced {
                 unsafe stream.pointee.isAnnounced = true
+                unsafe stream.pointee.priority = block.priority
                 events.append(block.isTooLarge ? .headerListTooLarge(id) : .request(id, fields: block.fields, endOfStream: endOfStream))
                 return nil
             }
@@ -162,7 +163,9 @@ struct HTTP2Core: ~Copyable {
         guard payload.count <= Self.priorityUpdateBytesMax, let stream = unsafe streams.find(id), unsafe !stream.pointee.isClosed,
             unsafe !stream.pointee.hasOwnUrgency
         else { return nil }
-        return (id, HTTP2Priority(fieldValue: payload.span.extracting(droppingFirst: 4)))
+        let priority = HTTP2Priority(fieldValue: payload.span.extracting(droppingFirst: 4))
+        unsafe stream.pointee.priority = priority
+        return (id, priority)
     }
 
     // MARK: Sending

@@ -247,6 +247,12 @@ extension HTTP2Session {
         _ = unsafe nghttp2_session_change_extpri_stream_priority(session, id.value, &priority, 1)
     }
 
+    /// How the client wants the stream to be sent among others (RFC 9218); the default for a stream that is not known.
+    package func priority(_ id: HTTP2StreamID) -> HTTP2Priority {
+        guard let stream = unsafe find(id) else { return HTTP2Priority() }
+        return unsafe stream.pointee.priority
+    }
+
     // MARK: The connection
 
     /// Warns the client that GOAWAY will come, so that no request is lost in flight (RFC 9113 §6.8); server role.

@@ -18,6 +18,12 @@ struct HTTP2FieldCollector {
         fields.append(field)
     }
 
+    /// The client's wish (RFC 9218 §5).
+    var priority: HTTP2Priority {
+        for field in fields where field.name == "priority" { return HTTP2Priority(fieldValue: Array(field.value.utf8).span) }
+        return HTTP2Priority()
+    }
+
     /// The value of the pseudo-header field `:status`, which the library has checked to be three digits.
     var status: Int? {
         for field in fields where field.name == ":status" { return Int(field.value) }
@@ -45,6 +51,8 @@ struct HTTP2Stream: ~Copyable {
     var isClosed = false
     /// The application set the urgency; the client's wishes no longer count.
     var hasOwnUrgency = false
+    /// What the client asked for: with the request's `priority` field, or later by PRIORITY_UPDATE.
+    var priority = HTTP2Priority()
     /// This end's application reset the stream.
     var isResetLocally = false
     var hasDataEvent = false

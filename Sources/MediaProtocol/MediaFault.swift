@@ -55,15 +55,20 @@ package enum MediaFault: Error, Equatable, Sendable {
     case partFlags
     /// A part reaches past the end of its frame, or the frame holds no header.
     case partOutsideFrame
+    /// A part does not go on with its stream's unfinished frame, or another frame of the stream came between (found by ``PartAssembler``).
+    case partOutOfOrder
+    /// More unfinished frames, or bytes of them, than a receiver keeps (``PartAssembler``).
+    case partsTooMany
 
     /// The WebSocket close code for a peer that sent this (RFC 6455 §7.4.1).
     package var closeCode: UInt16 {
         switch self {
         case .versionUnsupported, .kindUnknown: 1003
-        case .frameTooLarge: 1009
+        case .frameTooLarge, .partsTooMany: 1009
         case .headerTruncated, .reservedFlagSet, .extensionBlockTruncated, .extensionReservedNotZero, .extensionItemTruncated,
             .extensionItemLength, .extensionItemRepeated, .extensionBlockTooLarge, .packetOutsidePayload, .bundleEmpty, .bundleEntryTruncated,
-            .bundleNested, .bundleHoldsConfiguration, .bundleHoldsPart, .bundleEncrypted, .partTruncated, .partFlags, .partOutsideFrame:
+            .bundleNested, .bundleHoldsConfiguration, .bundleHoldsPart, .bundleEncrypted, .partTruncated, .partFlags, .partOutsideFrame,
+            .partOutOfOrder:
             1002
         }
     }
@@ -97,6 +102,8 @@ package enum MediaFault: Error, Equatable, Sendable {
         case .partTruncated: "media_part_truncated"
         case .partFlags: "media_part_flags"
         case .partOutsideFrame: "media_part_outside_frame"
+        case .partOutOfOrder: "media_part_out_of_order"
+        case .partsTooMany: "media_parts_too_many"
         }
     }
 }

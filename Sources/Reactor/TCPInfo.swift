@@ -12,13 +12,31 @@ package struct TCPInfo: Equatable, Sendable {
     package var congestionWindow: UInt32
     package var unackedSegments: UInt32
     package var segmentBytes: UInt32
+    /// Segments in flight that the peer has acknowledged selectively (RFC 2018).
+    package var sackedSegments: UInt32
     /// Bytes in the send queue that have not been sent once.
     package var notSentBytes: UInt32
     /// The most recent goodput, bytes per second.
     package var deliveryRateBytesPerSecond: UInt64
     package var bytesAcked: UInt64
+    /// Payload bytes sent so far, those that were sent again included; 0 before Linux 4.19.
+    package var bytesSent: UInt64
     package var retransmitsTotal: UInt32
     package var bytesRetransmitted: UInt64
+    /// How long ago the last acknowledgement came.
+    package var lastAckMilliseconds: UInt32
+
+    /// Payload bytes that were sent and are not acknowledged, those acknowledged selectively not counted.
+    package var bytesInFlight: UInt64 {
+        let segments = UInt64(unackedSegments) * UInt64(segmentBytes)
+        guard bytesSent > 0 else { return segments }
+        let acknowledged = bytesAcked.addingReportingOverflow(bytesRetransmitted)
+        guard !acknowledged.overflow, bytesSent > acknowledged.partialValue else { return 0 }
+        return bytesSent - acknowledged.partialValue - min(bytesSelectivelyAcked, bytesSent - acknowledged.partialValue)
+    }
+
+    /// As many as the segments can have held.
+    package var bytesSelectivelyAcked: UInt64 { UInt64(sackedSegments) * UInt64(segmentBytes) }
 
     /// Reads it; about half a microsecond. Fields that an older kernel lacks are 0.
     package static func read(_ descriptor: FileDescriptor, calls: SystemCalls) throws(SystemFault) -> TCPInfo {
@@ -32,11 +50,14 @@ package struct TCPInfo: Equatable, Sendable {
             congestionWindow: info.snd_cwnd,
             unackedSegments: info.unacked,
             segmentBytes: info.snd_mss,
+            sackedSegments: info.sacked,
             notSentBytes: info.notsent_bytes,
             deliveryRateBytesPerSecond: info.delivery_rate,
             bytesAcked: info.bytes_acked,
+            bytesSent: info.bytes_sent,
             retransmitsTotal: info.total_retrans,
-            bytesRetransmitted: info.bytes_retrans
+            bytesRetransmitted: info.bytes_retrans,
+            lastAckMilliseconds: info.last_ack_recv
         )
     }
 }

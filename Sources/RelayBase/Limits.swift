@@ -36,6 +36,8 @@ package struct Limits: Sendable, Equatable {
     package var pingMilliseconds: UInt64 = 15_000
     package var silenceMillisecondsMax: UInt64 = 35_000
     package var stallMillisecondsMax: UInt64 = 30_000
+    /// TCP_USER_TIMEOUT; 0 is the kernel's own. It ends readers that keep their window shut, too.
+    package var tcpUserTimeoutMilliseconds: UInt64 = 35_000
     package var closeHandshakeMillisecondsMax: UInt64 = 5_000
 
     // Rooms.

@@ -12,7 +12,7 @@ package enum ClientEvent: Sendable {
     case refused(UInt64?, Refusal)
     /// News of the room or of the relay.
     case news(RelayMessage)
-    /// A binary message: ``ClientLoop/withFrame(_:)`` lends its bytes until the next event is pulled.
+    /// A media frame; bundles and parts have become frames. ``ClientLoop/withFrame(_:)`` lends its bytes until the next event is pulled.
     case frame
     /// ``ClientSession/canSend`` is true again.
     case writable

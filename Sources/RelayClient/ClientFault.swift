@@ -1,5 +1,6 @@
 package import HTTPProtocol
 package import HTTPTransport
+package import MediaProtocol
 package import Reactor
 package import TLSTransport
 package import WebSocketProtocol
@@ -30,6 +31,8 @@ package enum ClientFault: Error, Sendable, Equatable {
     case webSocket(WebSocketFault)
     /// The relay sent text that is no message of the protocol.
     case malformedMessage
+    /// The relay sent a bundle or a part that breaks the protocol's rules.
+    case media(MediaFault)
     /// The connection ended without a close frame.
     case connectionLost
     /// Nothing came for ``ClientOptions/silenceMillisecondsMax``.
@@ -39,7 +42,7 @@ package enum ClientFault: Error, Sendable, Equatable {
     package var isBeforeOpening: Bool {
         switch self {
         case .connect, .openTimeout, .applicationProtocol, .responseHead, .refused, .handshake, .request, .subprotocol: true
-        case .transport, .http2, .streamReset, .goingAway, .webSocket, .malformedMessage, .connectionLost, .silent: false
+        case .transport, .http2, .streamReset, .goingAway, .webSocket, .malformedMessage, .media, .connectionLost, .silent: false
         }
     }
 }
@@ -61,6 +64,7 @@ extension ClientFault: CustomStringConvertible {
         case .goingAway: "the relay is going away"
         case .webSocket(let fault): "the relay broke the WebSocket protocol: \(fault.closeReason)"
         case .malformedMessage: "the relay sent a message that is not of the protocol"
+        case .media(let fault): "the relay sent media that is not of the protocol: \(fault.name)"
         case .connectionLost: "the connection was lost"
         case .silent: "the relay has gone silent"
         }

@@ -25,6 +25,8 @@ package final class ClientLoop {
     let calls = SystemCalls.linux
     let scratch = TransportScratch(readiness: .levelTriggered)
     var keys = MaskingKeys()
+    /// What sessions exchange time by.
+    let clock = SteadyClock.started()
     var http2Output = ByteQueue()
     private var selector: Selector
     private var timers: TimerWheel

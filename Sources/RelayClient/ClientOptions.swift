@@ -1,5 +1,6 @@
 package import Reactor
 package import RelayBase
+package import Signalling
 package import TLSTransport
 
 /// How a session's WebSocket is opened.
@@ -33,6 +34,8 @@ package struct ClientOptions: Sendable {
     package var clientVersion: String?
     /// A bearer token (JWT) that the `hello` carries.
     package var token: String?
+    /// How the session is to be served: told in the `hello`. Parts and bundles become frames again before the caller sees them.
+    package var wishes: ClientRequest.SessionWishes?
     /// Say `hello` as soon as the WebSocket is open. Without it the caller does, or does not.
     package var saysHello = true
     /// The caller's own number for the session, found at ``ClientSession/tag``.
@@ -42,6 +45,8 @@ package struct ClientOptions: Sendable {
     package var openMillisecondsMax: UInt64 = 20_000
     package var closeHandshakeMillisecondsMax: UInt64 = 5_000
     package var pingMilliseconds: UInt64 = 15_000
+    /// Between time exchanges, once the first few are made; `nil`: none are made.
+    package var timeExchangeMilliseconds: UInt64?
     /// A relay that says nothing at all for so long is dead.
     package var silenceMillisecondsMax: UInt64 = 35_000
     /// Beyond so many bytes waiting to be sent, ``ClientSession/canSend`` is false and media is refused.

@@ -9,7 +9,7 @@ import WebSocketProtocol
 extension ClientSession {
     /// Works on what has come, one event at a time; false when there is nothing more for now.
     func step() throws(ClientFault) -> Bool {
-        if unsafe chunkOffset < chunk.count {
+        if unsafe chunkOffset < chunk.count || isInBundle {
             try decodeNext()
             return true
         }
@@ -217,7 +217,11 @@ extension ClientSession {
     private func opened() {
         loop.tell(self, .opened)
         if options.saysHello {
-            send(.hello(.init(versions: [1], client: .init(name: options.clientName, version: options.clientVersion), token: options.token)))
+            send(
+                .hello(
+                    .init(
+                        versions: [1], client: .init(name: options.clientName, version: options.clientVersion), token: options.token,
+                        wishes: options.wishes)))
         }
         loop.schedule(self)
     }

@@ -9,6 +9,8 @@ extension ClientSession {
 
     /// Decodes the chunk's next frame and acts on it.
     func decodeNext() throws(ClientFault) {
+        if lendNextOfBundle() { return }
+        guard unsafe chunkOffset < chunk.count else { return }
         let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: chunk[chunkOffset...])
         let step: WebSocketInboundStep
         do {
@@ -20,7 +22,7 @@ extension ClientSession {
         chunkOffset += step.consumed
         switch step.event {
         case .needMoreBytes, .finished: break
-        case .message(.binary, _, let location): unsafe loop.lend(inbound.payload(location, in: rest), of: self)
+        case .message(.binary, _, let location): try unsafe media(inbound.payload(location, in: rest))
         case .message(.text, _, let location): try message(unsafe Array(inbound.payload(location, in: rest)))
         case .ping(let location):
             guard closing.maySend else { return }
@@ -43,8 +45,11 @@ extension ClientSession {
             throw .malformedMessage
         }
         switch message {
-        case .welcome(_, let welcome): loop.tell(self, .welcome(welcome))
-        case .ok(let id, let answer): loop.tell(self, .answer(id, answer))
+        case .welcome(_, let welcome):
+            loop.tell(self, .welcome(welcome))
+            welcomed()
+        case .ok(let id, let answer): if !takesAnswer(id, answer.serverTime) { loop.tell(self, .answer(id, answer)) }
+        case .error(let id?, _) where takesAnswer(id, nil): break
         case .error(let id, let refusal): loop.tell(self, .refused(id, refusal))
         case .some(let news): loop.tell(self, .news(news))
         // A newer relay may say more than this client knows.
@@ -156,6 +161,7 @@ extension ClientSession {
             deadline = min(deadline, inbound.nextDeadline)
             deadline = min(deadline, lastPing.advanced(byMilliseconds: options.pingMilliseconds))
             deadline = min(deadline, lastReceived.advanced(byMilliseconds: options.silenceMillisecondsMax))
+            deadline = min(deadline, clock.due)
         case .connecting, .securing, .upgrading, .negotiating, .requesting, .ended:
             deadline = min(deadline, openedAt.advanced(byMilliseconds: options.openMillisecondsMax))
         }
@@ -191,6 +197,7 @@ extension ClientSession {
                 WebSocketFrameEncoder.append(.ping, RawSpan(), maskingKey: loop.keys.take(), to: &outbound)
                 loop.markDirty(self)
             }
+            exchangeTimeIfDue()
         }
         if let http2 {
             do {

@@ -42,6 +42,12 @@ package final class ClientSession {
     var phase = Phase.connecting
     var inbound: WebSocketInbound
     var closing: WebSocketClosing
+    var parts = PartAssembler()
+    /// A frame that was put together, or a bundle whose frames are handed out one by one: lent to the caller from here.
+    var assembled = ByteQueue()
+    var isInBundle = false
+    /// Of ``assembled``, the length and the frame that were lent last.
+    var bundleFrameBytes = 0
     /// Masked WebSocket frames, or the request that opens it, on their way out.
     var outbound = ByteQueue()
     /// The response head, and what came along behind it.
@@ -56,6 +62,7 @@ package final class ClientSession {
     let openedAt: MonotonicInstant
     var lastReceived: MonotonicInstant
     var lastPing: MonotonicInstant
+    var clock = ClientClock()
     /// When a connection whose WebSocket is done with is ended by force.
     var endsBy = MonotonicInstant.distantFuture
 

@@ -5,6 +5,8 @@ import RelayBase
 struct LayerState: ~Copyable {
     /// The framed configuration message.
     var configuration = ByteQueue()
+    /// The place in the log from which on frames need ``configuration``; those before it need the one before.
+    var configuredFrom: UInt64 = 0
     var group = GroupCache()
     var governor = KeyFrameGovernor()
     var meter = LayerMeter()

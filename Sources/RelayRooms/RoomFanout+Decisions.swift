@@ -38,9 +38,17 @@ extension RoomFanout {
         }
         if hasExpired(subscriber, entry, now, deadline) { return .expire }
         let interest = subscribers[subscriber].interests[entry.slot.index]
+        if lacksConfiguration(subscriber, lane, entry) { return .supersede }
         if interest.awaitsKey, entry.traits.isDisjoint(with: [.key, .configuration]) { return .supersede }
         if entry.traits.contains(.enhancement), entry.traits.temporalLayer >= interest.brokenFrom { return .supersede }
         return .serve
+    }
+
+    /// Whether the entry at the cursor needs a configuration that the subscriber has missed and that another has replaced since: it can be given no more.
+    private func lacksConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) -> Bool {
+        guard owesConfiguration(subscriber, lane, entry) else { return false }
+        let configured = streams[entry.slot.index].configured(entry.traits.spatial)
+        return subscribers[subscriber][lane].sequence < streams[entry.slot.index].layers[configured].configuredFrom
     }
 
     /// Whether an entry that is for the subscriber has waited beyond its deadline: the class's, or the shorter one that the subscriber wished for.
@@ -63,6 +71,9 @@ extension RoomFanout {
             noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
         case .supersede:
             subscribers[subscriber].account.superseded &+= 1
+            if lacksConfiguration(subscriber, lane, entry) {
+                noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
+            }
         case .pass:
             break
         }
@@ -148,7 +159,8 @@ extension RoomFanout {
     mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) {
         let slot = entry.slot
         let spatial = streams[slot.index].configured(entry.traits.spatial)
-        guard budget.take(streams[slot.index].layers[spatial].configuration.count) else { return }
+        // A frame is not sent without its configuration because others hold the memory: it is small, and goes at once.
+        budget.takeAnyway(streams[slot.index].layers[spatial].configuration.count)
         subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
         guard !streams[slot.index].layers[spatial].configuration.isEmpty else { return }
         unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].layers[spatial].configuration.readable)

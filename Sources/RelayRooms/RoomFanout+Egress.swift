@@ -109,8 +109,10 @@ extension RoomFanout {
     /// Whether a message that does not fit whole may be begun with the room that is left.
     func mayBegin(_ byteCount: Int, _ lane: Lane, _ subscriber: Int, _ room: EgressRoom) -> Bool {
         guard room.left > 0 else { return false }
-        if room.filled == 0 || byteCount > RoomFanout.wholeMessageBytesMax { return true }
-        return isCuttable(subscriber, lane) && byteCount > room.count && room.left >= RoomFanout.partBytesMin
+        if room.filled == 0 { return true }
+        guard isCuttable(subscriber, lane) else { return byteCount > RoomFanout.wholeMessageBytesMax }
+        // Its first part must fit: a frame that is cut and of which nothing has gone would be sent however old it gets.
+        return byteCount > room.count && room.left >= RoomFanout.partRoomMin
     }
 
     /// Sends from the log. Answers false when `room` is full.

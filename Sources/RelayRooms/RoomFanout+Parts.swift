@@ -30,6 +30,8 @@ struct CutFrame {
 extension RoomFanout {
     /// A part carries at least so many bytes of its frame, but for the last.
     static let partBytesMin = 512
+    /// What a part of so many bytes takes with its head and WebSocket header.
+    static let partRoomMin = partBytesMin + MediaPart.overheadByteCount + 4
 
     /// Whether frames of the lane may come in parts. Audio frames are small and never wait for each other's parts.
     func isCuttable(_ subscriber: Int, _ lane: Lane) -> Bool {

@@ -108,7 +108,7 @@ package struct RoomFanout: ~Copyable {
     mutating func freeEndedStreams() {
         for index in 0..<streams.endIndex where streams.isLive(index) {
             let lane = streams[index].lane
-            guard let endedAt = streams[index].endedAt, self[lane].first >= endedAt || self[lane].count == 0 else { continue }
+            guard let endedAt = streams[index].endedAt, self[lane].needed >= endedAt || self[lane].count == 0 else { continue }
             for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) {
                 closeInterest(subscriber, StreamSlot(index))
             }
@@ -176,7 +176,8 @@ package struct RoomFanout: ~Copyable {
             unsafe streams[slot.index].layers[spatial].position.note(frame)
             streams[slot.index].layers[spatial].meter.add(temporal: traits.temporal, byteCount: frame.count, now: now)
         }
-        unsafe streams[slot.index].cache(frame, traits: traits, limits: limits, budget: budget, now: now)
+        unsafe streams[slot.index].cache(
+            frame, traits: traits, next: self[streams[slot.index].lane].next, limits: limits, budget: budget, now: now)
         if traits.contains(.key) {
             // Whoever changes layers goes on where it is, not in the past.
             if traits.contains(.replayed), streams[slot.index].changesPending > 0 { return }

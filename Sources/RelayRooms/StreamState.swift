@@ -36,11 +36,18 @@ package struct StreamState: ~Copyable {
     }
 
     /// Keeps what a late joiner needs: the configuration, and of video everything from the last key frame on.
-    mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, limits: Limits, budget: ByteBudget, now: MonotonicInstant) {
+    ///
+    /// - Parameter next: the frame's place in the log, if it comes there.
+    mutating func cache(
+        _ frame: UnsafeRawBufferPointer, traits: FrameTraits, next: UInt64, limits: Limits, budget: ByteBudget, now: MonotonicInstant
+    ) {
         let spatial = traits.spatial
         if traits.contains(.configuration) {
             // Frames of the old configuration are of no use with the new one; said again unchanged, it leaves them good.
-            if unsafe !layers[spatial].isSameConfiguration(frame) { layers[spatial].group.forget(budget) }
+            if unsafe !layers[spatial].isSameConfiguration(frame) {
+                layers[spatial].group.forget(budget)
+                layers[spatial].configuredFrom = next
+            }
             layers[spatial].configuration.removeAll()
             unsafe MessageFraming.append(frame, to: &layers[spatial].configuration)
             return

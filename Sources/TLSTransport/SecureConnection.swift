@@ -23,6 +23,8 @@ package final class SecureConnection {
     private let io: SocketIO
     /// Ciphertext that the kernel has not taken.
     private var unsent = ByteQueue()
+    /// What was sealed so far, ciphertext, counting from the first handshake message; wraps.
+    package private(set) var sealedBytes: UInt64 = 0
     /// Received ciphertext that had to leave the scratch before it was opened.
     private var kept = ByteQueue()
     /// The last read did not fill its buffer, so the socket was empty then.
@@ -232,6 +234,7 @@ extension SecureConnection {
     package func transmit() throws(TransportFault) {
         let sealed = scratch.output.bytes.count
         guard sealed > 0 else { return }
+        sealedBytes &+= UInt64(sealed)
         defer { scratch.output.reset() }
         // The kernel is full: it reports when there is room again, and ``flush()`` follows.
         guard unsent.isEmpty else {

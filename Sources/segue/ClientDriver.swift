@@ -42,10 +42,15 @@ final class ClientConversation {
     var news: [RelayMessage] = []
     private(set) var end: ClientEvent?
 
-    init(_ driver: ClientDriver, _ connect: ClientConnect) throws {
+    /// Between time exchanges, for those who stay.
+    static let timeExchangeMilliseconds: UInt64 = 5_000
+
+    init(_ driver: ClientDriver, _ connect: ClientConnect, exchangesTime: Bool = false) throws {
         self.driver = driver
+        var options = connect.template
+        if exchangesTime { options.timeExchangeMilliseconds = ClientConversation.timeExchangeMilliseconds }
         do {
-            session = try driver.loop.open(connect.template, connect.context)
+            session = try driver.loop.open(options, connect.context)
         } catch {
             throw error.failure(wasOpen: false)
         }

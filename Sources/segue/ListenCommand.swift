@@ -70,6 +70,7 @@ enum ListenCommand {
             if stream.unsavedFrames > 0 { Console.error("  \(stream.unsavedFrames) frames could not be saved: the disk is too slow") }
             if let problem = stream.problem { Console.error("  \(Console.plain(problem))") }
         }
+        for clock in summary.clocks { Console.out("\(summary.clients > 1 ? "client \(clock.client), " : "")\(clock.sentence)") }
         if summary.streams.isEmpty, hasListened { Console.out("nothing was published") }
     }
 }
@@ -122,4 +123,6 @@ struct ListenSummary: Encodable {
     /// Frames of streams that the relay had not told of, and bytes that are no frame.
     var strayFrames: UInt64 = 0
     var streams: [Stream] = []
+    /// Of the clients that have exchanged time with the relay.
+    var clocks: [ClockSummary] = []
 }

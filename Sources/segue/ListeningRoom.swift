@@ -16,6 +16,7 @@ final class ListeningRoom {
         var account = SequenceAccount()
         /// The spatial layer that comes: each has its own numbering.
         var spatialLayer: UInt8 = 0
+        var reporting: ReceiverReporting
         var configurations: UInt64 = 0
         var unsaved: UInt64 = 0
         var hasEnded = false
@@ -31,6 +32,9 @@ final class ListeningRoom {
         var lobby: [UInt32: String] = [:]
         var streams: [Stream] = []
         var strayFrames: UInt64 = 0
+        /// The last report; a relay that does not take reports gets no more.
+        var reportID: UInt64?
+        var reports = true
         var hasEnded = false
     }
 
@@ -87,6 +91,7 @@ final class ListeningRoom {
         for tag in 0..<plan.clients {
             var options = connect.template
             options.tag = tag
+            options.timeExchangeMilliseconds = ClientConversation.timeExchangeMilliseconds
             do {
                 sessions.append(try driver.loop.open(options, connect.context))
             } catch {
@@ -95,11 +100,16 @@ final class ListeningRoom {
         }
         let endsAt = plan.seconds.map { startedAt.advanced(byNanoseconds: UInt64($0 * 1e9)) } ?? .distantFuture
         var progressDue = MonotonicInstant.zero
+        var reportsDue = startedAt.advanced(byMilliseconds: ReceiverReporting.milliseconds)
         while !driver.isInterrupted, failure == nil, !isOver, MonotonicClock.now() < endsAt, !everythingHasEnded {
             let now = MonotonicClock.now()
             if now >= progressDue {
                 progressDue = now.advanced(byMilliseconds: 500)
                 showProgress()
+            }
+            if now >= reportsDue {
+                reportsDue = now.advanced(byMilliseconds: ReceiverReporting.milliseconds)
+                report()
             }
             // Looked at a few times a second: quiet has no event of its own.
             try driver.turn(until: min(endsAt, now.advanced(byMilliseconds: 250)), handle)
@@ -137,6 +147,7 @@ final class ListeningRoom {
             ownName = welcome.identity?.name ?? ownName
             clients[tag].joinID = session.send(connect.join(plan.room))
         case .answer(let id, let answer): answered(session, id, answer)
+        case .refused(let id, _) where id != nil && id == clients[tag].reportID: clients[tag].reports = false
         case .refused(let id, let refusal):
             let request = clients[tag].joinID == nil ? "hello" : id == clients[tag].joinID ? "join" : "subscribe"
             failure = failure ?? ClientConversation.refused(request, refusal)
@@ -255,7 +266,7 @@ final class ListeningRoom {
 
     private func published(_ info: RelayMessage.StreamInfo, _ tag: Int) {
         let name = clients[tag].names[info.participant] ?? "\(info.participant)"
-        var stream = Stream(info: info, participant: name)
+        var stream = Stream(info: info, participant: name, reporting: ReceiverReporting(info))
         if let recording, let folder = plan.folder, let description = MediaProtocol.StreamDescription(of: info) {
             let key = recordingsMade
             recordingsMade += 1
@@ -289,9 +300,24 @@ final class ListeningRoom {
                 clients[tag].streams[place].account.beginAnotherNumbering()
             }
             clients[tag].streams[place].account.take(sequence: header.sequence, byteCount: frame.byteCount)
+            clients[tag].streams[place].reporting.take(header, now: driver.loop.now)
         }
         guard let key = clients[tag].streams[place].recording, let recording else { return }
         if !recording.recording.save(key: key, frame) { clients[tag].streams[place].unsaved += 1 }
+    }
+
+    /// Tells the relay how the streams arrive.
+    private func report() {
+        for session in sessions where session.isOpen && clients[session.tag].reports {
+            let tag = session.tag
+            var reports: [ClientRequest.StreamReport] = []
+            for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded && clients[tag].streams[place].account.frames > 0 {
+                let account = clients[tag].streams[place].account
+                reports.append(
+                    clients[tag].streams[place].reporting.report(clients[tag].streams[place].info.stream, account, now: driver.loop.now))
+            }
+            if !reports.isEmpty { clients[tag].reportID = session.send(.report(.init(streams: reports))) }
+        }
     }
 
     // MARK: Telling
@@ -325,6 +351,7 @@ final class ListeningRoom {
         summary.elapsedSeconds = Double(MonotonicClock.now().nanoseconds(since: startedAt)) / 1e9
         var saved: [Int: RecordingThread.Result] = [:]
         for result in recording?.recording.takeResults() ?? [] { saved[result.key] = result }
+        summary.clocks = sessions.compactMap { session in session.clockEstimate.map { ClockSummary(client: session.tag + 1, $0) } }
         for (tag, client) in clients.enumerated() {
             summary.strayFrames += client.strayFrames
             for stream in client.streams {

@@ -1,5 +1,6 @@
 import MediaFiles
 import RelayBase
+import Signalling
 
 /// `segue publish`: media files, paced in real time, one stream for each of theirs.
 enum PublishCommand {
@@ -73,8 +74,17 @@ enum PublishCommand {
                 "stream \(stream.stream) \(stream.codec) of \(stream.file): \(stream.frames) frames, \(stream.bytes) bytes, \(seconds(stream.seconds)) s"
             )
         }
+        for stream in summary.streams {
+            guard let reception = stream.reception else { continue }
+            Console.out(
+                "stream \(stream.stream) reached \(reception.receivers): \(percent(reception.concealedShare)) missing, worst \(percent(reception.concealedShareMax))"
+            )
+        }
+        if let clock = summary.clock { Console.out(clock.sentence) }
         Console.out("sent in \(seconds(summary.elapsedSeconds)) s, latest frame \(summary.latenessMillisecondsMax) ms behind its time")
     }
+
+    private static func percent(_ share: Double) -> String { "\(seconds(max(0, min(1, share)) * 100)) %" }
 
     static func seconds(_ value: Double) -> String {
         let hundredths = Int((value * 100).rounded())

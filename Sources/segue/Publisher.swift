@@ -20,6 +20,8 @@ final class Publisher {
             var bytes: UInt64 = 0
             /// Of media: from the first packet's decode time to the last one's end.
             var seconds: Double = 0
+            /// How its receivers had it, as the relay told last.
+            var reception: RelayMessage.StreamQuality?
         }
 
         var room: String
@@ -29,6 +31,7 @@ final class Publisher {
         var keyFrameRequests = 0
         var isInterrupted = false
         var problems: [String] = []
+        var clock: ClockSummary?
     }
 
     private struct Track {
@@ -66,7 +69,7 @@ final class Publisher {
     init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?) throws {
         self.connect = connect
         driver = try ClientDriver()
-        conversation = try ClientConversation(driver, connect)
+        conversation = try ClientConversation(driver, connect, exchangesTime: true)
         self.feed = feed
         self.rate = rate
         self.simulcast = simulcast
@@ -87,6 +90,7 @@ final class Publisher {
         for id in Set(tracks.map(\.id.rawValue)).sorted() { _ = try conversation.request(.unpublish(.init(stream: id))) }
         _ = try conversation.request(.leave)
         try conversation.close()
+        summary.clock = conversation.session.clockEstimate.map { ClockSummary(client: 1, $0) }
         summary.problems = feed.files.flatMap(\.problems)
         return summary
     }
@@ -196,6 +200,8 @@ final class Publisher {
             switch message {
             case .layersWanted(let wanted): takeWanted(wanted)
             case .keyFrameRequested: summary.keyFrameRequests += 1
+            case .streamReport(let quality):
+                if let place = summary.streams.firstIndex(where: { $0.stream == quality.stream }) { summary.streams[place].reception = quality }
             case .roomRemoved(let removal): throw CommandFailure(removal)
             case .streamEnded(let stream) where tracks.contains { $0.id.rawValue == stream }:
                 throw CommandFailure(code: .relay, message: "the relay has ended stream \(stream): this client may not publish it any more")

@@ -43,6 +43,11 @@ struct HostileRelayTests {
     }
 
     @Sendable
+    private static func isMedia(_ event: ClientEvent, _ fault: MediaFault) -> Bool {
+        if case .failed(.media(fault)) = event { true } else { false }
+    }
+
+    @Sendable
     private static func isMalformed(_ event: ClientEvent) -> Bool {
         if case .failed(.malformedMessage) = event { true } else { false }
     }
@@ -81,6 +86,19 @@ struct HostileRelayTests {
         opened("a negative stream", text(#"{"type":"stream.ended","stream":-1}"#), isMalformed),
         opened("a welcome without its members", text(#"{"type":"welcome","id":1}"#), isMalformed),
         opened("arrays a thousand deep", text(String(repeating: "[", count: 1_000)), isMalformed),
+        opened(
+            "a part from the middle of a frame", [0x82, 26, 0x15, 0, 0, 0x7F] + [UInt8](repeating: 0, count: 12) + [0, 0, 0, 9, 0, 0, 0, 90, 1, 2]
+        ) {
+            isMedia($0, .partOutOfOrder)
+        },
+        opened(
+            "a part of a frame of 4 GiB", [0x82, 26, 0x15, 0, 0, 0x7F] + [UInt8](repeating: 0, count: 12) + [0, 0, 0, 0, 255, 255, 255, 255, 1, 2]
+        ) {
+            isMedia($0, .frameTooLarge(limit: .videoFrameBytesMax, byteCount: 0xFFFF_FFFF))
+        },
+        opened("a bundle that ends in the middle of a frame", [0x82, 22, 0x14, 0, 0, 0x7F] + [UInt8](repeating: 0, count: 12) + [0, 0, 0, 90, 1, 2]) {
+            isMedia($0, .bundleEntryTruncated)
+        },
         opened("a close", [0x88, 5, 0x03, 0xE9] + Array("bye".utf8)) {
             if case .closed(.goingAway, reason: "bye") = $0 { true } else { false }
         },

@@ -14,6 +14,8 @@ struct ImportTests {
         "HTTPProtocol": ["RelayBase"],
         "MediaProtocol": ["RelayBase"],
         "RelayRooms": ["RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol"],
+        "RelaySimulator": ["RelayBase", "MediaProtocol", "RelayRooms"],
+        "relay-simulator": ["RelayBase", "RelayRooms", "RelaySimulator", "Glibc"],
         "Signalling": ["RelayBase", "MediaProtocol", "RelayRooms", "FoundationEssentials"],
         "Reactor": ["RelayBase", "CLinux", "Glibc", "Synchronization"],
         "TLSTransport": ["RelayBase", "Reactor", "COpenSSL", "Glibc", "Synchronization"],
@@ -38,7 +40,7 @@ struct ImportTests {
     ]
 
     /// Nothing of the outside world: the core runs in simulators, fuzzers and as WebAssembly.
-    private static let pureTargets: Set<String> = ["RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms"]
+    private static let pureTargets: Set<String> = ["RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "RelaySimulator"]
     private static let worldly: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization"]
 
     private static func swiftFiles(of target: String) throws -> [URL] {

@@ -28,6 +28,8 @@ extension APIOperation {
         case .removeParticipant: Description(summary: "Takes a participant out of a room.", success: 204, schema: nil)
         case .listStreams: Description(summary: "What is published in a room, by number.", success: 200, schema: "StreamList", isList: true)
         case .listSessions: Description(summary: "The sessions that said hello, by identifier.", success: 200, schema: "SessionList", isList: true)
+        case .readSession:
+            Description(summary: "A session, with its account of frames and its receiver reports.", success: 200, schema: "Session")
         case .endSession: Description(summary: "Ends a session: it is closed with 1008, reason admin.", success: 204, schema: nil)
         case .listGrants: Description(summary: "The grants of pairs, by pair.", success: 200, schema: "GrantList", isList: true)
         case .revokeGrant: Description(summary: "Revokes a pair's grant.", success: 204, schema: nil)
@@ -78,13 +80,34 @@ extension APIOperation {
           "participants": {"type": "array", "items": {"$ref": "#/components/schemas/Participant"}}, "next": {"type": "string"}}},
         "Stream": {"type": "object", "required": ["stream", "participant", "kind", "codec"], "properties": {
           "stream": {"type": "integer"}, "participant": {"type": "integer"}, "kind": {"$ref": "#/components/schemas/Kind"},
-          "codec": {"type": "string"}, "source": {"type": "string"}, "description": {"type": "object"}}},
+          "codec": {"type": "string"}, "source": {"type": "string"}, "description": {"type": "object"},
+          "reception": {"$ref": "#/components/schemas/Reception"}}},
+        "Reception": {"type": "object", "description": "A stream as its receivers have reported it within the last seconds.",
+          "required": ["stream", "receivers", "concealedShare", "concealedShareMax", "lateShare", "lateShareMax"], "properties": {
+          "stream": {"type": "integer"}, "receivers": {"type": "integer"}, "concealedShare": {"$ref": "#/components/schemas/Share"},
+          "concealedShareMax": {"$ref": "#/components/schemas/Share"}, "lateShare": {"$ref": "#/components/schemas/Share"},
+          "lateShareMax": {"$ref": "#/components/schemas/Share"}, "bufferMilliseconds": {"type": "number"}, "bufferMillisecondsMax": {"type": "number"},
+          "jitterMillisecondsMax": {"type": "number"}}},
+        "Share": {"type": "number", "minimum": 0, "maximum": 1},
         "StreamList": {"type": "object", "required": ["streams"], "properties": {
           "streams": {"type": "array", "items": {"$ref": "#/components/schemas/Stream"}}, "next": {"type": "string"}}},
         "Session": {"type": "object", "required": ["session", "address", "transport", "since", "loop"], "properties": {
           "session": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "identity": {"$ref": "#/components/schemas/Identity"},
           "device": {"type": "string"}, "address": {"type": "string"}, "transport": {"enum": ["http/1.1", "h2"]},
-          "since": {"$ref": "#/components/schemas/Time"}, "room": {"type": "string"}, "participant": {"type": "integer"}, "loop": {"type": "integer"}}},
+          "since": {"$ref": "#/components/schemas/Time"}, "room": {"type": "string"}, "participant": {"type": "integer"}, "loop": {"type": "integer"},
+          "roundTripMilliseconds": {"type": "number"}, "roundTripMillisecondsMin": {"type": "number"},
+          "clockOffsetMilliseconds": {"type": "number"}, "clockUncertaintyMilliseconds": {"type": "number"}, "clockDriftPPM": {"type": "number"},
+          "bitrate": {"type": "integer"}, "congested": {"type": "boolean"}, "notSentBytes": {"type": "integer"},
+          "tcpRoundTripMilliseconds": {"type": "number"},
+          "frames": {"$ref": "#/components/schemas/Frames"}, "reports": {"type": "array", "items": {"$ref": "#/components/schemas/Report"}}}},
+        "Frames": {"type": "object", "description": "Where the session's frames went: entered is the sum of all others.",
+          "required": ["entered", "delivered", "expired", "superseded", "unsubscribed", "refused", "pending"], "properties": {
+          "entered": {"type": "integer"}, "delivered": {"type": "integer"}, "expired": {"type": "integer"}, "superseded": {"type": "integer"},
+          "unsubscribed": {"type": "integer"}, "refused": {"type": "integer"}, "pending": {"type": "integer"}}},
+        "Report": {"type": "object", "required": ["stream", "received", "played", "concealed", "late", "concealedShare", "lateShare"], "properties": {
+          "stream": {"type": "integer"}, "received": {"type": "integer"}, "played": {"type": "integer"}, "concealed": {"type": "integer"},
+          "late": {"type": "integer"}, "concealedShare": {"$ref": "#/components/schemas/Share"}, "lateShare": {"$ref": "#/components/schemas/Share"},
+          "bufferMilliseconds": {"type": "number"}, "jitterMilliseconds": {"type": "number"}, "bitrate": {"type": "number"}}},
         "SessionList": {"type": "object", "required": ["sessions"], "properties": {
           "sessions": {"type": "array", "items": {"$ref": "#/components/schemas/Session"}}, "next": {"type": "string"}}},
         "KeySet": {"type": "object", "required": ["keys"], "properties": {"keys": {"type": "array", "items": {"type": "object"}}}},

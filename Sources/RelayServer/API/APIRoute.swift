@@ -11,6 +11,7 @@ enum APIOperation: String, CaseIterable, Sendable {
     case removeParticipant
     case listStreams
     case listSessions
+    case readSession
     case endSession
     case listGrants
     case revokeGrant
@@ -59,6 +60,7 @@ struct APIRoute: Sendable {
             operation: .removeParticipant, method: .delete, template: "/v1/rooms/{room}/participants/{participant}", access: .admin, content: .none),
         APIRoute(operation: .listStreams, method: .get, template: "/v1/rooms/{room}/streams", access: .admin, content: .none),
         APIRoute(operation: .listSessions, method: .get, template: "/v1/sessions", access: .admin, content: .none),
+        APIRoute(operation: .readSession, method: .get, template: "/v1/sessions/{session}", access: .admin, content: .none),
         APIRoute(operation: .endSession, method: .delete, template: "/v1/sessions/{session}", access: .admin, content: .none),
         APIRoute(operation: .listGrants, method: .get, template: "/v1/grants", access: .admin, content: .none),
         APIRoute(operation: .revokeGrant, method: .delete, template: "/v1/grants/{pair}", access: .admin, content: .none),

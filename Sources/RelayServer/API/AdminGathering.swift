@@ -1,5 +1,6 @@
 import HTTPProtocol
 import RelayRooms
+import Signalling
 
 /// Puts together what the loops found. It is asked of a loop once; the answer is there when all of them have said theirs.
 struct AdminGathering {
@@ -8,6 +9,7 @@ struct AdminGathering {
     private var rooms: [AdminRoom] = []
     private var sessions: [AdminSession] = []
     private var participants: [AdminParticipant] = []
+    private var streams: [AdminStream] = []
     private var hasEnded = false
     /// What the one loop that knows has said.
     private var single: HTTPAnswer?
@@ -38,7 +40,15 @@ struct AdminGathering {
         case .participants(let found?, let addresses):
             participants = found
             return askForFacts(addresses)
-        case .streams(let found?): single = AdminJSON.streams(found, page)
+        case .streams(let found?):
+            streams = found.streams.map { AdminStream(info: $0) }
+            return askForReceptions(found)
+        case .receptions(let receptions):
+            for place in streams.indices {
+                if let reception = receptions[streams[place].info.stream] { streams[place].reception = reception }
+            }
+            if outstanding == 0 { single = AdminJSON.streams(streams, page) }
+        case .session(let found): if let found { single = AdminJSON.answer(.ok, found) }
         case .facts(let facts):
             for place in participants.indices {
                 if let session = facts[participants[place].participant] { participants[place].add(session) }
@@ -59,13 +69,21 @@ struct AdminGathering {
         return .ask(byLoop.sorted { $0.key < $1.key }.map { ($0.key, .facts($0.value)) })
     }
 
+    private mutating func askForReceptions(_ found: AdminStreamPart) -> Next {
+        var byLoop: [Int: [UInt32]] = [:]
+        for (stream, loop) in zip(found.streams, found.loops) { byLoop[loop, default: []].append(stream.stream) }
+        guard !byLoop.isEmpty else { return .answer(AdminJSON.streams([], page)) }
+        outstanding = byLoop.count
+        return .ask(byLoop.sorted { $0.key < $1.key }.map { ($0.key, .receptions(found.room, $0.value)) })
+    }
+
     private func answer(to last: AdminFinding) -> HTTPAnswer {
         if let single { return single }
         switch last {
         case .rooms: return AdminJSON.rooms(rooms, page)
         case .sessions: return AdminJSON.sessions(sessions, page)
         case .ended: return hasEnded ? HTTPAnswer(.noContent) : AdminGathering.nothing
-        case .room, .participants, .streams, .facts: return AdminGathering.nothing
+        case .room, .session, .participants, .streams, .facts, .receptions: return AdminGathering.nothing
         }
     }
 }

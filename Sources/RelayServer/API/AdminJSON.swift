@@ -21,7 +21,7 @@ enum AdminJSON {
     }
 
     private struct StreamList: Encodable {
-        let streams: [RelayMessage.StreamInfo]
+        let streams: [AdminStream]
         let next: String?
     }
 
@@ -53,8 +53,8 @@ enum AdminJSON {
         return answer(.ok, ParticipantList(participants: part, next: next.map { "\($0)" }))
     }
 
-    static func streams(_ found: [RelayMessage.StreamInfo], _ page: AdminPage?) -> HTTPAnswer {
-        let (part, next) = cut(found, page, by: \.stream)
+    static func streams(_ found: [AdminStream], _ page: AdminPage?) -> HTTPAnswer {
+        let (part, next) = cut(found, page, by: \.info.stream)
         return answer(.ok, StreamList(streams: part, next: next.map { "\($0)" }))
     }
 

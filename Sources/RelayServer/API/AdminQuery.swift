@@ -6,6 +6,7 @@ enum AdminQuery: Sendable {
     // To every loop.
     case rooms(AdminPage)
     case sessions(AdminPage)
+    case session(String)
     case endSession(String)
 
     // To the home of the room.
@@ -17,16 +18,22 @@ enum AdminQuery: Sendable {
 
     // To the loop of participants.
     case facts([(participant: UInt32, token: UInt64)])
+
+    // To the loop of streams' publishers.
+    case receptions(RoomNumber, [UInt32])
 }
 
 /// What one loop found.
 enum AdminFinding: Sendable {
     case rooms([AdminRoom])
     case sessions([AdminSession])
+    /// `nil`: not here.
+    case session(AdminSession?)
     /// `nil`: there is no such room.
     case room(AdminRoom?)
     case participants([AdminParticipant]?, addresses: [MemberAddress])
-    case streams([RelayMessage.StreamInfo]?)
+    case streams(AdminStreamPart?)
+    case receptions([UInt32: RelayMessage.StreamQuality])
     case facts([UInt32: AdminSession])
     /// Whether what was to be ended was there.
     case ended(Bool)
@@ -116,4 +123,19 @@ struct AdminSession: Codable, Sendable, Equatable {
     let room: String?
     let participant: UInt32?
     let loop: Int
+    /// Ping to pong, smoothed, and the least.
+    var roundTripMilliseconds: Double?
+    var roundTripMillisecondsMin: Double?
+    /// How far the client's clock is ahead of the relay's, how sure that is, and how much faster it runs.
+    var clockOffsetMilliseconds: Double?
+    var clockUncertaintyMilliseconds: Double?
+    var clockDriftPPM: Double?
+    /// Of the connection that carries the session: what it carries (bits a second), whether that is too little, what the kernel has not sent, and TCP's round trip.
+    var bitrate: Int?
+    var congested: Bool?
+    var notSentBytes: Int?
+    var tcpRoundTripMilliseconds: Double?
+    // For who asks for the one session.
+    var frames: AdminFrames?
+    var reports: [AdminReport]?
 }

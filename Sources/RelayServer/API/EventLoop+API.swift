@@ -119,6 +119,7 @@ extension EventLoop {
         case .listRooms: listRooms(request)
         case .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams: aboutRoom(request)
         case .listSessions: listSessions(request)
+        case .readSession: readSession(request)
         case .endSession: endSession(request)
         case .drain: command(.drain)
         case .reload: command(.reload)

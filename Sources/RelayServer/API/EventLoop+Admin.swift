@@ -20,6 +20,10 @@ extension EventLoop {
         return gather(request, .sessions(page), page)
     }
 
+    func readSession(_ request: APIRequest) -> APIOutcome {
+        gather(request, .session(request.parameters[0]), nil)
+    }
+
     func endSession(_ request: APIRequest) -> APIOutcome {
         gather(request, .endSession(request.parameters[0]), nil)
     }

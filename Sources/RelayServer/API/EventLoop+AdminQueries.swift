@@ -15,9 +15,11 @@ extension EventLoop {
         case .streams(let name, let page): streams(name, page)
         case .endRoom(let name): end(name)
         case .removeParticipant(let name, let participant): end(name, participant)
-        case .sessions(let page): .sessions(page.cut(sessions(), by: \.session, after: page.after))
+        case .sessions(let page): .sessions(sessions(page))
+        case .session(let id): .session(detail(id))
         case .endSession(let session): .ended(endSession(session))
         case .facts(let participants): facts(participants)
+        case .receptions(let room, let streams): receptions(room, streams)
         }
     }
 
@@ -32,7 +34,8 @@ extension EventLoop {
 
     private func streams(_ name: RoomName, _ page: AdminPage) -> AdminFinding {
         guard let room = home.room(named: name), let after = page.numberAfter else { return .streams(nil) }
-        return .streams(page.cut(room.streams, by: \.id, after: after).map { StreamEntry($0).info })
+        let part = page.cut(room.streams, by: \.id, after: after)
+        return .streams(AdminStreamPart(room: room.number, streams: part.map { StreamEntry($0).info }, loops: part.map(\.address.loop)))
     }
 
     private func end(_ name: RoomName) -> AdminFinding {
@@ -49,8 +52,43 @@ extension EventLoop {
 
     // MARK: Sessions of the loop
 
-    private func sessions() -> [AdminSession] {
-        channels.handles.compactMap { channels[$0].flatMap(session) }
+    private func sessions(_ page: AdminPage) -> [AdminSession] {
+        let all = channels.handles.compactMap { channels[$0] }.filter { $0.purpose == .session && $0.sessionID != "" }
+        // Only of those that are shown is more than the name worked out.
+        return page.cut(all, by: \.sessionID, after: page.after).compactMap { channel in
+            var shown = session(channel)
+            shown?.add(channel.liveness)
+            shown?.add(channel.connection.flow)
+            return shown
+        }
+    }
+
+    private func detail(_ id: String) -> AdminSession? {
+        for handle in channels.handles {
+            guard let channel = channels[handle], channel.sessionID == id, var shown = session(channel) else { continue }
+            shown.add(channel.liveness)
+            shown.add(channel.connection.flow)
+            var account = channel.liveness.departed
+            if let membership = channel.membership {
+                account.add(membership.room.fanout.account(Int(membership.subscriber.index)).account)
+                shown.reports = membership.reports.current(now: now).map(AdminReport.init)
+            }
+            shown.frames = AdminFrames(account)
+            return shown
+        }
+        return nil
+    }
+
+    /// How the receivers have streams whose publishers are here.
+    private func receptions(_ number: RoomNumber, _ streams: [UInt32]) -> AdminFinding {
+        var receptions: [UInt32: RelayMessage.StreamQuality] = [:]
+        guard let room = room(number) else { return .receptions([:]) }
+        for slot in room.fanout.openSlots {
+            let stream = room.fanout.streams[slot.index].id
+            guard streams.contains(stream), let total = room.routes[slot.index].reception.total(now: now) else { continue }
+            receptions[stream] = RelayMessage.StreamQuality(stream, total)
+        }
+        return .receptions(receptions)
     }
 
     /// `nil` for what is no session, or not yet.

@@ -49,6 +49,7 @@ struct LimitName: Sendable {
         LimitName("pingMilliseconds", time) { $0.pingMilliseconds = UInt64($1) },
         LimitName("silenceMillisecondsMax", time) { $0.silenceMillisecondsMax = UInt64($1) },
         LimitName("stallMillisecondsMax", time) { $0.stallMillisecondsMax = UInt64($1) },
+        LimitName("tcpUserTimeoutMilliseconds", 0...86_400_000) { $0.tcpUserTimeoutMilliseconds = UInt64($1) },
         LimitName("closeHandshakeMillisecondsMax", time) { $0.closeHandshakeMillisecondsMax = UInt64($1) },
     ]
 

@@ -204,6 +204,12 @@ package struct ServerConfiguration: Sendable {
         if tls.minimumVersion > tls.maximumVersion {
             faults.append(ConfigurationFault(path: "tls.minimumVersion", message: "is above tls.maximumVersion"))
         }
+        if limits.tcpUserTimeoutMilliseconds > 0, limits.tcpUserTimeoutMilliseconds < limits.stallMillisecondsMax {
+            faults.append(
+                ConfigurationFault(
+                    path: "limits.tcpUserTimeoutMilliseconds",
+                    message: "must be 0 or at least stallMillisecondsMax: the kernel ends readers that pause for so long"))
+        }
         if node.isEmpty || node.utf8.count > 128 { faults.append(ConfigurationFault(path: "node", message: "must have 1 to 128 bytes")) }
         return faults
     }

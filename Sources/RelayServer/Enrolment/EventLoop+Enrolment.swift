@@ -18,6 +18,7 @@ extension EventLoop {
             case .createEnrolmentToken: (asked, isOfDevice) = (try EnrolmentEndpoint.createToken(request.body), false)
             case .revokeCertificate: (asked, isOfDevice) = (try EnrolmentEndpoint.revoke(request.body), false)
             case .readDescription, .readKeys, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams, .listSessions,
+                .readSession,
                 .endSession, .listGrants, .revokeGrant, .drain, .reload:
                 return .answer(EventLoop.notHere)
             }

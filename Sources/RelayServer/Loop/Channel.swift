@@ -42,6 +42,8 @@ final class Channel {
     var device: String?
     /// How it wants to be served, as it said in `hello`.
     var wishes = SessionWishes()
+    /// Frames are held until then so that others join them in a bundle.
+    var heldUntil: MonotonicInstant?
     /// The bearer token that the session lives by; `nil` without one.
     var token: VerifiedToken?
     var tokenBudget: RequestBudget
@@ -56,12 +58,14 @@ final class Channel {
     var hasPublished = false
     let openedAt: MonotonicInstant
     var lastReceived: MonotonicInstant
-    var lastPing: MonotonicInstant
+    var liveness: ChannelLiveness
     /// When the peer last took bytes while some were waiting for it.
     var lastProgress: MonotonicInstant
     var requestBudget: RequestBudget
     var timer: TimerID?
     var closeReason: String?
+    /// HTTP/2: the batch in which the WebSocket had nothing more to send, or no window to send it in.
+    var satisfiedInBatch: UInt64 = 0
     /// The transport ends once everything queued is sent.
     var endsAfterFlush = false
     var isGone = false
@@ -81,7 +85,7 @@ final class Channel {
         closing = WebSocketClosing(role: .server, closeHandshakeMillisecondsMax: limits.closeHandshakeMillisecondsMax)
         openedAt = now
         lastReceived = now
-        lastPing = now
+        liveness = ChannelLiveness(pingMilliseconds: limits.pingMilliseconds, now: now)
         lastProgress = now
         tokenBudget = RequestBudget(perSecond: EventLoop.tokenTriesPerSecond, now: now)
         requestBudget = RequestBudget(perSecond: limits.controlMessagesPerSecondMax, now: now)
@@ -150,6 +154,8 @@ final class LocalRoom {
     var members: [(participant: ParticipantID, channel: Handle)] = []
     /// By slot index: where the stream comes from and where else it goes.
     var routes: [StreamRoute] = []
+    /// Streams of which receiver reports are to be passed on.
+    var noted: [StreamSlot] = []
     var isDirty = false
 
     init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
@@ -169,6 +175,13 @@ struct StreamRoute {
     var remote: [RemoteRoute] = []
     /// What the publisher has been told that is wanted of its stream.
     var demand = StreamDemand()
+    /// The stream is in the room's list of those to be passed on.
+    var isNoted = false
+    /// Receivers here have reported since it was last passed on.
+    var hasReports = false
+    var reportsPosted: MonotonicInstant?
+    /// The receivers of all loops, where the publisher is.
+    var reception = StreamReception()
 
     init(entry: StreamEntry) {
         self.entry = entry

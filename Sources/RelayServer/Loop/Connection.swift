@@ -2,6 +2,7 @@ import HTTPProtocol
 import HTTPTransport
 import Reactor
 import RelayBase
+import RelayRooms
 import TLSTransport
 
 /// One TCP connection of one loop: TLS handshake, then HTTP/1.1 (which may become a WebSocket) or HTTP/2 (which may carry several).
@@ -41,6 +42,10 @@ final class Connection {
     var exchanges: [HTTPExchange] = []
     /// HTTP/2: the WebSockets by stream.
     var channels: [(stream: HTTP2StreamID, channel: Channel)] = []
+    /// HTTP/2: whose turn it is among WebSockets of one urgency.
+    var turns = EgressTurns()
+    /// What may be sent: see ``ConnectionFlow``.
+    var flow = ConnectionFlow()
     var closesAfterOutbound = false
     /// HTTP/2: the client is not trusted any more; the connection ends with its last WebSocket.
     var endsWithChannels = false

@@ -62,8 +62,8 @@ extension EventLoop {
         }
         // Refused options leave a slower connection, not a broken one.
         try? Socket.setNoDelay(descriptor, true, calls: calls)
-        try? Socket.setNotSentLowWater(descriptor, bytes: 16_384, calls: calls)
-        try? Socket.setUserTimeout(descriptor, milliseconds: Int32(clamping: limits.silenceMillisecondsMax), calls: calls)
+        try? Socket.setNotSentLowWater(descriptor, bytes: Int32(ConnectionFlow.lowWaterBytesAtFirst), calls: calls)
+        try? Socket.setUserTimeout(descriptor, milliseconds: Int32(clamping: limits.tcpUserTimeoutMilliseconds), calls: calls)
         let machine = isPlaintext ? nil : try? TLSMachine(accepting: context, output: scratch.output)
         guard isPlaintext || machine != nil else {
             refuse(descriptor, address, "tls_setup")
@@ -220,6 +220,7 @@ extension EventLoop {
         endHandshakeCount(connection)
         shared.admission.connectionEnded(connection.address.key)
         if let timer = connection.timer { timers.cancel(timer) }
+        endFlow(connection)
         if case .webSocket(let channel) = connection.phase { channelGone(channel, reason: reason) }
         for (_, channel) in connection.channels { channelGone(channel, reason: reason) }
         connection.channels.removeAll()

@@ -20,6 +20,7 @@ extension EventLoop {
     /// The end of a turn: everything that subscribers and others are due is sealed and sent, as far as the kernel takes it.
     func flushDirty() {
         closeOverflowing()
+        releaseHeld()
         var place = 0
         while place < dirtyRooms.count {
             let room = dirtyRooms[place]
@@ -30,6 +31,7 @@ extension EventLoop {
                 guard room.fanout.subscribers.isLive(subscriber), room.fanout.hasPending(subscriber),
                     let channel = channels[Handle(packed: room.fanout.subscribers[subscriber].token)]
                 else { continue }
+                if channel.wishes.bundleNanoseconds > 0, holds(channel, room, subscriber) { continue }
                 flush(channel.connection)
             }
         }
@@ -49,9 +51,11 @@ extension EventLoop {
         }
     }
 
-    /// Sends what a connection is due until there is nothing left or the kernel is full.
+    /// Sends what a connection is due until there is nothing left, the window is used up or the kernel is full.
     func flush(_ connection: Connection) {
         guard connections.contains(connection.handle), !connection.isBlocked else { return }
+        let sealed = connection.secure.sealedBytes
+        connection.flow.isHeld = false
         do {
             switch connection.phase {
             case .proxyHeader, .preface, .handshaking: return
@@ -61,10 +65,12 @@ extension EventLoop {
             case .closing: break
             }
             armWrite(connection)
-            if connection.closesAfterOutbound, !connection.isBlocked { try finish(connection) }
+            if connection.closesAfterOutbound, !connection.isBlocked, !connection.flow.isHeld { try finish(connection) }
         } catch {
             close(connection, reason: error.reason)
+            return
         }
+        followFlow(connection, hasSealed: connection.secure.sealedBytes != sealed)
     }
 
     /// Everything queued is out: close_notify, then the end.
@@ -86,20 +92,46 @@ extension EventLoop {
     private func flushWebSocket(_ connection: Connection, _ channel: Channel) throws(TransportFault) {
         try flushOutbound(connection)
         while !connection.isBlocked {
-            let count = unsafe fill(channel, egress)
-            guard count > 0 else { break }
+            var room = allowance(connection, isUrgent: false)
+            var last = Lane.data
+            if room == 0 {
+                guard let urgency = urgency(of: channel, client: 0) else { break }
+                room = urgency.isUrgent ? allowance(connection, isUrgent: true) : 0
+                last = urgency.lane
+                guard room > 0 else {
+                    connection.flow.isHeld = true
+                    break
+                }
+            }
+            let count = unsafe fill(channel, UnsafeMutableRawBufferPointer(rebasing: egress[..<room]), upTo: last)
+            guard count > 0 else {
+                // Not even a part fits into what is left of the window.
+                if room < BandwidthEstimate.quantumBytesMin, urgency(of: channel, client: 0) != nil { connection.flow.isHeld = true }
+                break
+            }
             try unsafe connection.secure.send(UnsafeRawBufferPointer(rebasing: egress[..<count]))
             counters.sends &+= 1
         }
-        if !connection.isBlocked { connection.lastProgress = now }
+        if !connection.isBlocked, !connection.flow.isHeld { connection.lastProgress = now }
         if channel.endsAfterFlush, !hasQueued(channel), !connection.isBlocked {
             connection.closeReason = connection.closeReason ?? channel.closeReason
             closeAfterFlush(connection, reason: "closed")
         }
     }
 
+    /// How soon what a WebSocket is due has to go; `nil`: nothing is due.
+    func urgency(of channel: Channel, client: UInt8) -> EgressUrgency? {
+        guard channel.unfinished.isEmpty else { return EgressUrgency(lane: .video, client: client) }
+        guard let membership = channel.membership else {
+            return channel.control.isEmpty ? nil : EgressUrgency(lane: nil, client: client)
+        }
+        let subscriber = Int(membership.subscriber.index)
+        if !channel.control.isEmpty, !membership.room.fanout.subscribers[subscriber].isMidMessage { return EgressUrgency(lane: nil, client: client) }
+        return membership.room.fanout.mostUrgentPending(subscriber).map { EgressUrgency(lane: $0, client: client) }
+    }
+
     /// Writes what a WebSocket is due into `room`: the rest of a begun message, control, media.
-    private func fill(_ channel: Channel, _ room: UnsafeMutableRawBufferPointer) -> Int {
+    func fill(_ channel: Channel, _ room: UnsafeMutableRawBufferPointer, upTo last: Lane = .data) -> Int {
         var filled = 0
         unsafe EventLoop.move(&channel.unfinished, room, &filled)
         guard channel.unfinished.isEmpty else { return filled }
@@ -113,10 +145,14 @@ extension EventLoop {
             // A control message that was begun must be finished before a media message begins.
             guard channel.control.isEmpty else { return filled }
         }
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled...])
-        guard rest.count > 0 else { return filled }
-        let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now)
+        // While control waits, media gets no more than the rest of the begun message.
+        let free = room.count - filled
+        let count = channel.control.isEmpty ? free : min(free, membership.room.fanout.begunByteCount(subscriber))
+        guard count > 0 else { return filled }
+        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled..<(filled + count)])
+        let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now, upTo: last)
         counters.mediaBytesOut &+= UInt64(media)
+        if media > 0 { channel.liveness.lastSaid = now }
         return filled + media
     }
 
@@ -130,53 +166,8 @@ extension EventLoop {
         filled += count
     }
 
-    private func hasQueued(_ channel: Channel) -> Bool {
+    func hasQueued(_ channel: Channel) -> Bool {
         !channel.unfinished.isEmpty || !channel.control.isEmpty
-    }
-
-    // MARK: HTTP/2
-
-    private func flushHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
-        try produceHTTP2(connection, session)
-        if !connection.isBlocked { connection.lastProgress = now }
-        // Producing may have closed streams; behind requests that wait, those wait as well.
-        while !connection.requestShare.isWaiting, let event = session.nextEvent() {
-            if case .streamClosed(let id, let code) = event { streamClosed(connection, session, id, code) }
-        }
-        if connection.endsWithChannels, connection.channels.isEmpty, !connection.closesAfterOutbound {
-            session.goAway(.noError)
-            try produceHTTP2(connection, session)
-            closeAfterFlush(connection, reason: "untrusted")
-        }
-        if session.isFinished, !connection.isBlocked { closeAfterFlush(connection, reason: connection.closeReason ?? "http2_finished") }
-    }
-
-    private func produceHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
-        while !connection.isBlocked {
-            for (stream, channel) in connection.channels { flushHTTP2Channel(session, channel, stream) }
-            _ = session.produce(into: &http2Output, upTo: EventLoop.egressBytes, now: now)
-            guard !http2Output.isEmpty else { break }
-            defer { http2Output.removeAll() }
-            try unsafe connection.secure.send(http2Output.readable)
-            counters.sends &+= 1
-        }
-    }
-
-    /// Gives a stream as much as flow control lets out at once, so that what waits can still be dropped when it grows old.
-    func flushHTTP2Channel(_ session: HTTP2Session, _ channel: Channel, _ stream: HTTP2StreamID) {
-        while true {
-            let capacity = min(session.sendCapacity(stream), EventLoop.egressBytes)
-            guard capacity > 0, session.queuedCount(stream) < EventLoop.egressBytes else { break }
-            let count = unsafe fill(channel, UnsafeMutableRawBufferPointer(rebasing: egress[..<capacity]))
-            if count > 0 || !hasQueued(channel) { channel.lastProgress = now }
-            guard count > 0 else { break }
-            _ = unsafe session.write(stream, UnsafeRawBufferPointer(rebasing: egress[..<count]))
-        }
-        if channel.purpose == .echo { data(channel.connection, session, stream) }
-        if channel.endsAfterFlush, !hasQueued(channel) {
-            channel.endsAfterFlush = false
-            session.endStream(stream)
-        }
     }
 
     // MARK: Writing on
@@ -204,7 +195,9 @@ extension EventLoop {
 
     /// Bytes wait for the peer, and it has taken none for too long.
     func isStalled(_ channel: Channel) -> Bool {
-        if channel.connection.isBlocked { return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax }
+        if channel.connection.isBlocked || channel.connection.flow.isHeld {
+            return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax
+        }
         guard now.milliseconds(since: channel.lastProgress) >= limits.stallMillisecondsMax else { return false }
         guard case .http2(let session) = channel.connection.phase, let stream = channel.stream else { return false }
         return session.sendCapacity(stream) == 0

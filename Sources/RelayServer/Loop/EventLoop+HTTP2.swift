@@ -82,7 +82,7 @@ extension EventLoop {
         case .endOfStream(let id):
             if let channel = connection.channel(of: id) {
                 channel.closeReason = channel.closeReason ?? "peer_ended"
-                endStream(connection, session, channel)
+                endStream(connection, channel)
             } else if let exchange = connection.exchange(of: id), exchange.stage == .body {
                 data(connection, session, id)
                 if exchange.stage == .body, exchanges.contains(exchange.handle) { perform(exchange) }
@@ -190,11 +190,9 @@ extension EventLoop {
     }
 
     /// The peer ended its half, or both close frames have passed: this end follows.
-    func endStream(_ connection: Connection, _ session: HTTP2Session, _ channel: Channel) {
-        guard let stream = channel.stream else { return }
+    func endStream(_ connection: Connection, _ channel: Channel) {
         leaveRoom(channel, reason: .lost)
         channel.endsAfterFlush = true
-        flushHTTP2Channel(session, channel, stream)
         markDirty(connection)
     }
 }

@@ -13,12 +13,16 @@ extension EventLoop {
         _ = timers.schedule(
             at: now.advanced(byMilliseconds: EventLoop.housekeepingMilliseconds), TimerEvent(payload: 0, kind: TimerKind.housekeeping))
         var steps = EventLoop.auditStepsPerTurn
+        var receivers = EventLoop.auditStepsPerTurn
         for handle in rooms.handles {
             guard let room = rooms[handle] else { continue }
             room.fanout.tidy(now: now)
             counters.framesUnaccounted &+= room.fanout.audit(steps: &steps)
             requestKeyFrames(room)
+            endBroken(room)
+            passOnReports(room, steps: &receivers)
         }
+        countReporters()
         closeExpiredCertificates()
         expirePairs()
         closeExpiredTokens()

@@ -110,7 +110,10 @@ extension EventLoop {
             }
             offset += step.consumed
             switch step.event {
-            case .needMoreBytes, .finished: return
+            case .needMoreBytes:
+                noteIncomplete(channel)
+                return
+            case .finished: return
             case .message(let kind, let compressed, let location):
                 unsafe message(channel, kind, compressed: compressed, channel.inbound.payload(location, in: rest))
             case .ping(let location):
@@ -118,7 +121,7 @@ extension EventLoop {
                 unsafe WebSocketFrameEncoder.append(.pong, channel.inbound.payload(location, in: rest), maskingKey: nil, to: &channel.control)
                 markDirty(channel.connection)
                 boundControl(channel)
-            case .pong: break
+            case .pong(let location): unsafe receivedPong(channel, channel.inbound.payload(location, in: rest))
             case .close(let code, _): receivedClose(channel, code)
             }
         }
@@ -268,70 +271,11 @@ extension EventLoop {
         // Before the message is added: one message, however long the room's list, is nobody's fault.
         boundControl(channel)
         unsafe bytes.withUnsafeBytes { unsafe channel.append(.text, $0) }
+        channel.liveness.lastSaid = now
         markDirty(channel.connection)
     }
 
     func send(_ channel: Channel, _ message: RelayMessage) {
         sendText(channel, message.encoded)
-    }
-
-    // MARK: Time
-
-    /// The timer comes round at least this often: incomplete messages begin between its turns.
-    private static let channelTimerMillisecondsMax: UInt64 = 5_000
-    private static let channelTimerMillisecondsMin: UInt64 = 20
-
-    func scheduleChannelTimer(_ channel: Channel) {
-        var deadline = now.advanced(byMilliseconds: EventLoop.channelTimerMillisecondsMax)
-        deadline = min(deadline, channel.closing.nextDeadline)
-        if channel.closing.maySend {
-            deadline = min(deadline, channel.inbound.nextDeadline)
-            deadline = min(deadline, channel.lastPing.advanced(byMilliseconds: limits.pingMilliseconds))
-            deadline = min(deadline, channel.lastReceived.advanced(byMilliseconds: limits.silenceMillisecondsMax))
-        }
-        // Never at once again: what is due is handled in this turn.
-        deadline = max(deadline, now.advanced(byMilliseconds: EventLoop.channelTimerMillisecondsMin))
-        if let timer = channel.timer, timers.reschedule(timer, at: deadline) { return }
-        channel.timer = timers.schedule(at: deadline, TimerEvent(payload: channel.handle.packed, kind: TimerKind.channel))
-    }
-
-    func channelTimer(_ channel: Channel) {
-        channel.timer = nil
-        defer { if !channel.isGone { scheduleChannelTimer(channel) } }
-        if channel.closing.expired(now: now) {
-            endTransport(channel, reason: channel.closeReason ?? "close_timeout")
-            return
-        }
-        if let fault = channel.inbound.expired(now: now) {
-            fail(channel, fault)
-            return
-        }
-        guard channel.closing.maySend else { return }
-        if now.milliseconds(since: channel.lastReceived) >= limits.silenceMillisecondsMax {
-            channel.closeReason = "silent"
-            endTransport(channel, reason: "silent")
-        } else if isStalled(channel) {
-            beginClose(channel, .tryAgainLater, reason: "no progress for \(limits.stallMillisecondsMax) ms", counted: "stalled")
-        } else if channel.purpose == .session, case .awaitingHello = channel.state,
-            now.milliseconds(since: channel.openedAt) >= limits.helloMillisecondsMax
-        {
-            // Whoever has proven nothing yet may have tried.
-            let reason = channel.principal == nil ? "unauthenticated" : "no_hello"
-            beginClose(channel, .policyViolation, reason: reason, counted: reason)
-        } else if now.milliseconds(since: channel.lastPing) >= limits.pingMilliseconds {
-            channel.lastPing = now
-            unsafe WebSocketFrameEncoder.append(.ping, UnsafeRawBufferPointer(start: nil, count: 0), maskingKey: nil, to: &channel.control)
-            markDirty(channel.connection)
-        }
-    }
-
-    /// Ends what carries the WebSocket: the TCP connection, or the HTTP/2 stream.
-    func endTransport(_ channel: Channel, reason: String) {
-        if let stream = channel.stream, case .http2(let session) = channel.connection.phase {
-            session.reset(stream, .cancel)
-            drainHTTP2(channel.connection, session)
-        } else {
-            close(channel.connection, reason: reason)
-        }
     }
 }

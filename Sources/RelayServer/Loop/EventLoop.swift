@@ -22,7 +22,9 @@ final class EventLoop {
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
-        static let layers: UInt8 = 6
+        static let layers: UInt8 = 10
+        static let bundles: UInt8 = 9
+        static let flow: UInt8 = 6
     }
 
     let index: Int
@@ -51,6 +53,11 @@ final class EventLoop {
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
+    /// How busy the loop has been lately: whether frames are held for bundles.
+    var load = LoopLoad()
+    /// Channels whose frames are held so that others join them.
+    var held: [Handle] = []
+    var heldTimer: (id: TimerID, due: MonotonicInstant)?
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
     let budget: ByteBudget
@@ -58,6 +65,8 @@ final class EventLoop {
     /// Counts reloads: a handshake that began under an older context is checked against the newest.
     var contextGeneration = 0
     var http2Output = ByteQueue()
+    /// Counts batches of HTTP/2 output.
+    var http2Batch: UInt64 = 0
     var now: MonotonicInstant
     var dirtyRooms: [LocalRoom] = []
     /// When connections and layers are looked at next; `nil` while there is nothing to look at.
@@ -65,6 +74,8 @@ final class EventLoop {
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
     var requestTurns = RequestTurns()
+    /// Sessions that have reported as receivers of late.
+    var reporters: [Handle] = []
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
     /// Rings written to in this turn, by loop.
@@ -149,7 +160,9 @@ final class EventLoop {
             }
             now = MonotonicClock.now()
             turn(events: count)
-            let spent = MonotonicClock.now().nanoseconds(since: now)
+            let end = MonotonicClock.now()
+            let spent = end.nanoseconds(since: now)
+            load.note(spent: spent, until: end)
             counters.iterations &+= 1
             counters.busyNanoseconds &+= spent
             counters.longestIterationNanoseconds = max(counters.longestIterationNanoseconds, spent)
@@ -226,6 +239,10 @@ final class EventLoop {
         case TimerKind.exchange:
             if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
         case TimerKind.layers: lookAtLayers()
+        case TimerKind.flow:
+            if let connection = connections[Handle(packed: event.payload)] { flowTimer(connection) }
+        // What is held is looked at when the turn flushes.
+        case TimerKind.bundles: heldTimer = nil
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -299,6 +316,7 @@ final class EventLoop {
         case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
         case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
         case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
+        case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)

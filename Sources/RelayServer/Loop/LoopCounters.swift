@@ -24,6 +24,9 @@ struct LoopCounters: Sendable {
     var mediaBytesOut: UInt64 = 0
     var sends: UInt64 = 0
     var keyFrameRequests: UInt64 = 0
+    /// Times that the kernel was asked about a connection, and how long connections had more to send than the network took.
+    var flowSamples: UInt64 = 0
+    var heldNanoseconds: UInt64 = 0
     /// What audits of the queues found wrong: 0 always.
     var framesUnaccounted: UInt64 = 0
     var iterations: UInt64 = 0
@@ -39,7 +42,11 @@ struct LoopCounters: Sendable {
     var waiting = 0
     var streams = 0
     var framesPending: UInt64 = 0
+    var congestedConnections = 0
+    var bitRates = BitRateClasses()
     var frames = FrameAccount()
+
+    var liveness = LivenessCounters()
 
     // By reason: touched when something ends or is refused, never per frame.
     var handshakeFailures: [String: UInt64] = [:]
@@ -75,6 +82,10 @@ struct LoopCounters: Sendable {
         mediaBytesOut &+= other.mediaBytesOut
         sends &+= other.sends
         keyFrameRequests &+= other.keyFrameRequests
+        flowSamples &+= other.flowSamples
+        heldNanoseconds &+= other.heldNanoseconds
+        congestedConnections += other.congestedConnections
+        bitRates.add(other.bitRates)
         framesUnaccounted &+= other.framesUnaccounted
         iterations &+= other.iterations
         busyNanoseconds &+= other.busyNanoseconds
@@ -88,6 +99,7 @@ struct LoopCounters: Sendable {
         streams += other.streams
         framesPending &+= other.framesPending
         frames.add(other.frames)
+        liveness.add(other.liveness)
         handshakeFailures.merge(other.handshakeFailures, uniquingKeysWith: &+)
         proxyHeadersRefused.merge(other.proxyHeadersRefused, uniquingKeysWith: &+)
         forwardedRefused.merge(other.forwardedRefused, uniquingKeysWith: &+)

@@ -26,6 +26,8 @@ final class Shared: Sendable {
     let pairWorker: PairWorker
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
+    /// What clients' clocks are held against.
+    let clock = SteadyClock.started()
     let endedLoops = Atomic<Int>(0)
     /// WebSockets of all loops: a draining loop ends with the last of them, because it may be home to rooms whose members are elsewhere.
     let webSockets = Atomic<Int>(0)

@@ -17,6 +17,8 @@ struct PrometheusText {
         writer.connections(sum)
         writer.proxies(sum)
         writer.media(sum)
+        writer.liveness(sum.liveness)
+        writer.flow(sum)
         writer.loops(loops)
         return writer.text
     }
@@ -104,6 +106,16 @@ struct PrometheusText {
         single("segue_loop_frames_lost_total", "counter", "Frames that found the ring to another loop full.", Double(sum.framesLostBetweenLoops))
     }
 
+    private mutating func liveness(_ sum: LivenessCounters) {
+        histogram("segue_ping_round_trip_seconds", "From the relay's pings to their pongs.", sum.roundTrips)
+        single("segue_keepalives_total", "counter", "Keep-alive messages sent to clients that asked for them.", Double(sum.keepAlives))
+        single("segue_receiver_reports_total", "counter", "Receiver reports taken.", Double(sum.receiverReports))
+        single("segue_sessions_reporting", "gauge", "Sessions that have sent a receiver report within 10 s.", Double(sum.sessionsReporting))
+        histogram("segue_receiver_concealed_ratio", "Share of frames that receivers had to conceal, by stream and report.", sum.concealedShares)
+        histogram("segue_receiver_late_ratio", "Share of frames that came too late to be played, by stream and report.", sum.lateShares)
+        histogram("segue_receiver_buffer_seconds", "What receivers' jitter buffers hold, by stream and report.", sum.buffers)
+    }
+
     private mutating func loops(_ loops: [LoopCounters]) {
         series("segue_loop_iterations_total", "counter", "Turns of each loop.", loops) { Double($0.iterations) }
         series("segue_loop_busy_seconds_total", "counter", "Time each loop spent working.", loops) { Double($0.busyNanoseconds) / 1e9 }
@@ -112,13 +124,24 @@ struct PrometheusText {
         }
     }
 
-    private mutating func header(_ name: String, _ type: String, _ help: String) {
+    mutating func header(_ name: String, _ type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
 
-    private mutating func single(_ name: String, _ type: String, _ help: String, _ value: Double) {
+    mutating func single(_ name: String, _ type: String, _ help: String, _ value: Double) {
         header(name, type, help)
         text += "\(name) \(PrometheusText.number(value))\n"
+    }
+
+    private mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram) {
+        header(name, "histogram", help)
+        var below: UInt64 = 0
+        for (bound, count) in zip(histogram.bounds, histogram.counts) {
+            below &+= count
+            text += "\(name)_bucket{le=\"\(PrometheusText.number(bound))\"} \(below)\n"
+        }
+        text += "\(name)_bucket{le=\"+Inf\"} \(histogram.total)\n"
+        text += "\(name)_sum \(PrometheusText.number(histogram.sum))\n\(name)_count \(histogram.total)\n"
     }
 
     private mutating func byLabel(_ name: String, _ type: String, _ help: String, _ label: String, _ values: [String: UInt64]) {
@@ -126,6 +149,12 @@ struct PrometheusText {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             text += "\(name){\(label)=\"\(PrometheusText.escape(key))\"} \(value)\n"
         }
+    }
+
+    /// A distribution of the moment: each class includes those below it.
+    mutating func cumulative(_ name: String, _ help: String, _ classes: [(bound: String, count: Int)]) {
+        header(name, "gauge", help)
+        for entry in classes { text += "\(name){le=\"\(entry.bound)\"} \(entry.count)\n" }
     }
 
     private mutating func series(_ name: String, _ type: String, _ help: String, _ loops: [LoopCounters], _ value: (LoopCounters) -> Double) {

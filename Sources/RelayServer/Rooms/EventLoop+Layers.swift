@@ -48,7 +48,10 @@ extension EventLoop {
 
     /// What a session's connection carries: over HTTP/2, its share of it.
     func bandwidth(of channel: Channel) -> BandwidthView {
-        BandwidthView()
+        let flow = channel.connection.flow
+        let sharers = channel.connection.webSockets.count { $0.membership != nil }
+        return BandwidthView(
+            bitsPerSecond: flow.bitsPerSecond.map { $0 / max(sharers, 1) }, isLimited: flow.isLimited, isCongested: flow.isCongested)
     }
 
     // MARK: Publishers' streams

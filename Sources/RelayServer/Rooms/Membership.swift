@@ -15,6 +15,8 @@ final class Membership {
     var standing = StandingWishes()
     var chooser = LayerChooser()
     var congestion = CongestionNews()
+    /// What it has reported of streams that it receives.
+    var reports = ReceptionTable()
     /// Kinds whose frames a host has muted.
     private(set) var muted: PublishKinds = []
     private(set) var bitRate: BitRateBudget?

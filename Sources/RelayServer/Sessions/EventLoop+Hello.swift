@@ -21,6 +21,7 @@ extension EventLoop {
         channel.sessionID = shared.sessionIDs.next()
         channel.device = hello.device
         channel.wishes = wishes
+        keepAlive(channel, every: wishes.keepAliveMilliseconds)
         channel.state = .ready
         counters.sessions += 1
         let limits = RelayMessage.SessionLimits(

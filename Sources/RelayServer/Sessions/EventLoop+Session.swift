@@ -171,7 +171,7 @@ extension EventLoop {
         // A message that was begun is finished first: the WebSocket lives on.
         if !channel.isGone { room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished) }
         room.members.removeAll { $0.participant == membership.participant }
-        room.fanout.removeSubscriber(membership.subscriber)
+        if let account = room.fanout.removeSubscriber(membership.subscriber) { channel.liveness.departed.add(account) }
         counters.participants -= 1
         releaseInterest(room)
         if room.members.isEmpty { dropRoom(room) }

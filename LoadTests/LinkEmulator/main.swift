@@ -1,0 +1,3 @@
+import Glibc
+
+exit(EmulatorProgram.run(Array(CommandLine.arguments.dropFirst())))

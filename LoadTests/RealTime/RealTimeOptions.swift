@@ -1,0 +1,76 @@
+import Signalling
+
+/// The command line.
+struct RealTimeOptions {
+    static let help = """
+        Usage: Deploy/dev real-time [SCENARIO]… [OPTION]…
+
+        Plays scenarios with a real relay and real TCP over an emulated link between network namespaces of its own, and prints
+        what was measured beside what is demanded. Needs root and /dev/net/tun. Without a scenario: all.
+
+        \(Scenario.allCases.map { "  \($0.rawValue.padded(to: 9))\($0.summary)" }.joined(separator: "\n"))
+
+          --congestion NAMES  congestion controls of the kernel, separated by commas (bbr,cubic)
+          --short             a few seconds each, generous bounds: whether it works at all
+          --whole             clients that do not wish for large frames in parts
+          --keep FILE         put the table between the marks of this file (Sources/PERFORMANCE.md)
+          --seed N            of the link's losses and jitter (1)
+          --hurry-relay       run the relay at the instruments' priority too, on a machine that has other work
+
+        Exit status: 0 when every bound holds, 1 when one does not, 2 when it could not be played.
+        """
+
+    var scenarios: [Scenario] = []
+    var congestionControls = ["bbr", "cubic"]
+    var isShort = false
+    var keep: String?
+    var seed: UInt64 = 1
+    var isRelayHurried = false
+    var wantsHelp = false
+    /// How sessions want to be served.
+    var wishes = ClientRequest.SessionWishes(parts: true)
+    /// Set by the script.
+    var relay = ".build/release/segue"
+    var emulator = ".build/release/link-emulator"
+    var folder = ""
+    /// What the namespaces' names begin with.
+    var name = ""
+
+    init(_ arguments: [String]) throws(ScenarioFault) {
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if let scenario = Scenario(rawValue: argument) {
+                scenarios.append(scenario)
+                continue
+            }
+            switch argument {
+            case "--help", "-h":
+                wantsHelp = true
+                return
+            case "--short": isShort = true
+            case "--whole": wishes.parts = nil
+            case "--hurry-relay": isRelayHurried = true
+            default:
+                guard let value = rest.popFirst() else { throw ScenarioFault("\(argument) is unknown or lacks its value; see --help") }
+                try take(argument, value)
+            }
+        }
+        if scenarios.isEmpty { scenarios = Scenario.allCases }
+        guard !folder.isEmpty, !name.isEmpty else { throw ScenarioFault("start it by Deploy/dev real-time") }
+    }
+
+    private mutating func take(_ option: String, _ value: String) throws(ScenarioFault) {
+        switch option {
+        case "--congestion": congestionControls = value.split(separator: ",").map(String.init)
+        case "--keep": keep = value
+        case "--relay": relay = value
+        case "--emulator": emulator = value
+        case "--folder": folder = value
+        case "--name": name = value
+        case "--seed":
+            guard let number = UInt64(value) else { throw ScenarioFault("--seed: a whole number") }
+            seed = number
+        default: throw ScenarioFault("\(option) is unknown; see --help")
+        }
+    }
+}

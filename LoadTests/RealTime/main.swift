@@ -1,0 +1,3 @@
+import Glibc
+
+exit(RealTimeProgram.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,0 +1,119 @@
+import MediaProtocol
+import RelayBase
+import RelayRooms
+
+/// A room as one simulated loop has it.
+final class SimulatedRoom {
+    let number: RoomNumber
+    let name: RoomName
+    let home: Int
+    var handle = Handle(index: 0, generation: 0)
+    var fanout: RoomFanout
+    var members: [(participant: ParticipantID, session: UInt64)] = []
+    var routes: [StreamRoute] = []
+    var isDirty = false
+
+    init(number: RoomNumber, name: RoomName, home: Int, limits: Limits, budget: ByteBudget) {
+        self.number = number
+        self.name = name
+        self.home = home
+        fanout = RoomFanout(limits: limits, budget: budget)
+    }
+}
+
+struct StreamRoute {
+    var entry: StreamEntry
+    var isRequested = false
+    var remote: [RemoteRoute] = []
+    var arrivals = ArrivalMemory()
+}
+
+struct RemoteRoute {
+    let interest: RemoteInterest
+    var awaitsKey = false
+    var owesConfiguration = false
+}
+
+/// When a stream's last frames arrived at a loop: the simulator's own knowledge, by which it judges what the relay begins to send.
+struct ArrivalMemory {
+    private static let framesMax = 2_048
+    private var places: [(sequence: UInt32, at: MonotonicInstant)] = []
+    private(set) var newest: UInt32?
+
+    mutating func note(_ sequence: UInt32, at instant: MonotonicInstant) {
+        if places.isEmpty { places = Array(repeating: (0, .zero), count: ArrivalMemory.framesMax) }
+        places[Int(sequence) % ArrivalMemory.framesMax] = (sequence, instant)
+        newest = sequence
+    }
+
+    func arrival(of sequence: UInt32) -> MonotonicInstant? {
+        guard !places.isEmpty, places[Int(sequence) % ArrivalMemory.framesMax].sequence == sequence else { return nil }
+        return places[Int(sequence) % ArrivalMemory.framesMax].at
+    }
+}
+
+struct PublishedStream {
+    let id: UInt32
+    let slot: StreamSlot
+    var hasEnded = false
+}
+
+/// A session's place in a room.
+final class SessionMembership {
+    let room: SimulatedRoom
+    let participant: ParticipantID
+    let subscriber: Handle
+    var published: [PublishedStream] = []
+    var subscribesToAll = false
+    /// By stream: frames from here on were appended when the session had subscribed. Older ones come from the cache, whatever their age.
+    var liveFrom: [UInt32: UInt32] = [:]
+    /// By stream: when the last key frame, or what came from the cache, was on its way whole. What follows it counts from then.
+    var graceFrom: [UInt32: MonotonicInstant] = [:]
+    /// The same for what came from the cache of any stream of video.
+    var historyEnd = MonotonicInstant.zero
+
+    init(room: SimulatedRoom, participant: ParticipantID, subscriber: Handle) {
+        self.room = room
+        self.participant = participant
+        self.subscriber = subscriber
+    }
+}
+
+/// What the relay holds of one client's connection.
+final class RelaySession {
+    enum Place {
+        case outside
+        case joining
+        case inside(SessionMembership)
+    }
+
+    let token: UInt64
+    let connection: SimulatedConnection
+    var place = Place.outside
+    var control = ByteQueue()
+    var unfinished = ByteQueue()
+    var watch = EgressWatch()
+    /// Sealed bytes that the kernel did not take.
+    var unsent = 0
+    /// Bytes sealed so far.
+    var sealed: UInt64 = 0
+    var flow = SimulatedFlow()
+    let wishes: EgressWishes
+    var hasEnded = false
+    var lastProgress = MonotonicInstant.zero
+    /// When more was due last than the window let out.
+    var heldAt = MonotonicInstant.zero
+
+    init(token: UInt64, connection: SimulatedConnection, wishes: EgressWishes) {
+        self.token = token
+        self.wishes = wishes
+        self.connection = connection
+    }
+
+    var membership: SessionMembership? {
+        if case .inside(let membership) = place { membership } else { nil }
+    }
+
+    /// The kernel took less than it was given: nothing more is sealed until it has room.
+    var isBlocked: Bool { unsent > 0 }
+}

@@ -1,0 +1,120 @@
+import MediaProtocol
+import RelayBase
+import RelayRooms
+
+/// What a client knows of one stream that it gets.
+struct ReceivedStream {
+    /// When the client heard that it gets the stream.
+    let since: MonotonicInstant
+    var isSubscribed = true
+    /// The latest media frame.
+    var last: UInt32?
+    /// The stream began when its frames were wanted already: its first frame comes too.
+    var isFromStart = false
+    var configuration: UInt32 = 0
+    /// Video: the latest frame that others may refer to.
+    var reference: UInt32?
+}
+
+/// A client's end of what the relay promises: every frame at most once, in order, whole, and decodable.
+extension SimulatedClient {
+    /// One binary message: a frame, several, or a part of one.
+    func takeMessage(_ payload: UnsafeRawBufferPointer) {
+        guard let header = try? unsafe MediaHeader(parsing: payload) else {
+            world.require(false, "client \(index) reads a binary message without a media header")
+            return
+        }
+        switch header.kind {
+        case .audio, .video, .data, .configuration: unsafe takeFrame(payload)
+        case .bundle:
+            world.require(plan.wishes.bundles, "client \(index) reads a bundle, and has not wished for them")
+            var offset = MediaHeader.byteCount
+            while offset + 4 <= payload.count {
+                let length = unsafe Int(UInt32(bigEndian: payload.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+                guard offset + 4 + length <= payload.count else { break }
+                unsafe takeFrame(UnsafeRawBufferPointer(rebasing: payload[(offset + 4)..<(offset + 4 + length)]))
+                offset += 4 + length
+            }
+            world.require(offset == payload.count, "client \(index) reads a bundle that does not come out even")
+        case .part:
+            world.require(plan.wishes.parts, "client \(index) reads a part, and has not wished for them")
+            unsafe takePart(payload, header.stream.rawValue)
+        }
+    }
+
+    private func takePart(_ payload: UnsafeRawBufferPointer, _ stream: UInt32) {
+        guard let part = try? unsafe MediaPart(parsing: payload), part.offset == partial[stream]?.count ?? 0 else {
+            world.require(false, "client \(index) reads a part of stream \(stream) that is none, or out of place")
+            return
+        }
+        unsafe partial[stream, default: []].append(contentsOf: payload[MediaPart.overheadByteCount...])
+        guard part.isLast, let frame = partial.removeValue(forKey: stream) else { return }
+        if orphans.remove(stream) != nil {
+            world.require(unsafe frame.withUnsafeBytes { unsafe FrameContent(reading: $0) } != nil, "client \(index) reads a cut frame with a wrong byte")
+            framesInRoom += 1
+            return
+        }
+        unsafe frame.withUnsafeBytes { unsafe takeFrame($0) }
+    }
+
+    private func takeFrame(_ payload: UnsafeRawBufferPointer) {
+        guard let content = unsafe FrameContent(reading: payload) else {
+            world.require(false, "client \(index) reads a frame with a byte that its publisher did not write")
+            return
+        }
+        let header = content.header
+        let stream = header.stream.rawValue
+        world.require(partial[stream] == nil, "client \(index) reads a frame of stream \(stream) between the parts of another")
+        world.note("frame", index, Int(stream), Int(header.sequence))
+        world.digest.add(UInt64(index) << 48 | UInt64(header.kind.rawValue) << 40 | UInt64(header.flags.rawValue) << 32 | UInt64(stream))
+        world.digest.add(UInt64(header.sequence))
+        world.digest.add(world.now.nanoseconds)
+        world.framesDelivered += 1
+        framesInRoom += 1
+        guard case .inside(let room, _) = place, room == content.room else {
+            world.require(false, "client \(index) reads a frame of room \(content.room), in which it is not")
+            return
+        }
+        guard var known = received[stream], known.isSubscribed else {
+            world.require(false, "client \(index) reads a frame of stream \(stream), which it does not want")
+            return
+        }
+        if header.kind == .configuration {
+            world.require(
+                !SerialNumber(known.configuration).isNewer(than: SerialNumber(content.configuration)),
+                "client \(index) reads configuration \(content.configuration) of stream \(stream) after \(known.configuration)")
+            known.configuration = content.configuration
+        } else {
+            check(content, &known)
+            known.last = header.sequence
+        }
+        received[stream] = known
+    }
+
+    private func check(_ content: FrameContent, _ known: inout ReceivedStream) {
+        let header = content.header
+        let name = "client \(index): frame \(header.sequence) of stream \(header.stream.rawValue)"
+        if let last = known.last {
+            world.require(SerialNumber(header.sequence).isNewer(than: SerialNumber(last)), "\(name) comes after frame \(last)")
+            if isSteady, world.isLossless {
+                world.require(
+                    header.sequence == last &+ 1, "\(name) comes after frame \(last), though nothing kept what lies between from a good link")
+            }
+        } else if isSteady, known.isFromStart, world.isLossless {
+            world.require(header.sequence == world.stream(content.room, header.stream.rawValue)?.first, "\(name) comes first, and is not the first")
+        }
+        world.require(
+            content.configuration == known.configuration, "\(name) needs configuration \(content.configuration), and \(known.configuration) came")
+        if header.kind == .video {
+            if header.flags.contains(.key) {
+                known.reference = header.sequence
+            } else {
+                world.require(
+                    known.reference == content.reference,
+                    "\(name) refers to frame \(content.reference), and \(known.reference.map(String.init) ?? "none") came")
+                if !header.flags.contains(.discardable) { known.reference = header.sequence }
+            }
+        }
+        if isSteady { world.checkSteadyDelay(content, self, since: known.since) }
+    }
+}
