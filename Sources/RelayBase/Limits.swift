@@ -40,6 +40,13 @@ package struct Limits: Sendable, Equatable {
     package var tcpUserTimeoutMilliseconds: UInt64 = 35_000
     package var closeHandshakeMillisecondsMax: UInt64 = 5_000
 
+    // Sessions whose connections were lost.
+    /// How long they are kept; 0: not at all.
+    package var resumeMilliseconds: UInt64 = 15_000
+    /// On each loop.
+    package var parkedSessionsMax = 2_048
+    package var parkedSessionsPerIdentityMax = 16
+
     // Rooms.
     package var roomsMax = 10_000
     package var participantsPerRoomMax = 2_000

@@ -38,6 +38,8 @@ package struct ClientOptions: Sendable {
     package var wishes: ClientRequest.SessionWishes?
     /// Say `hello` as soon as the WebSocket is open. Without it the caller does, or does not.
     package var saysHello = true
+    /// Comes back to a session of before.
+    package var resume: ClientRequest.Resumption?
     /// The caller's own number for the session, found at ``ClientSession/tag``.
     package var tag = 0
 

@@ -221,7 +221,7 @@ extension ClientSession {
                 .hello(
                     .init(
                         versions: [1], client: .init(name: options.clientName, version: options.clientVersion), token: options.token,
-                        wishes: options.wishes)))
+                        wishes: options.wishes, resume: options.resume)))
         }
         loop.schedule(self)
     }

@@ -135,6 +135,9 @@ package final class ClientSession {
         return id
     }
 
+    /// Numbers requests on from where another session's numbers end.
+    func continueIDs(of other: ClientSession) { nextID = other.nextID }
+
     /// A text message as it stands; the bytes should be UTF-8.
     package func sendText(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { unsafe sendMessage(.text, $0) }

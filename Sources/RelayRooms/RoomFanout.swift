@@ -176,8 +176,8 @@ package struct RoomFanout: ~Copyable {
             unsafe streams[slot.index].layers[spatial].position.note(frame)
             streams[slot.index].layers[spatial].meter.add(temporal: traits.temporal, byteCount: frame.count, now: now)
         }
-        unsafe streams[slot.index].cache(
-            frame, traits: traits, next: self[streams[slot.index].lane].next, limits: limits, budget: budget, now: now)
+        let next = self[streams[slot.index].lane].next
+        unsafe streams[slot.index].cache(frame, traits: traits, next: next, limits: limits, budget: budget, now: now)
         if traits.contains(.key) {
             // Whoever changes layers goes on where it is, not in the past.
             if traits.contains(.replayed), streams[slot.index].changesPending > 0 { return }

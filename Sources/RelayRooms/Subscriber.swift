@@ -108,6 +108,8 @@ package struct Subscriber: ~Copyable {
     var residue = ByteQueue()
     /// Whether ``residue`` ends a frame that is still to be accounted as delivered.
     var residueEndsFrame = false
+    /// It has no connection now: see ``RoomFanout/park(_:)``.
+    var isParked = false
     var residueLane = Lane.audio
     /// The stream whose key frame was begun and is not finished.
     var begunKey: StreamSlot?

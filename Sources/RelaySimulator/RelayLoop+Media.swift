@@ -44,6 +44,7 @@ extension RelayLoop {
         guard let membership = session.membership, let header = try? unsafe bytes.withUnsafeBytes({ unsafe try MediaHeader(parsing: $0) }),
             let place = membership.published.firstIndex(where: { $0.id == header.stream.rawValue }), !membership.published[place].hasEnded
         else { return }
+        if header.kind != .configuration { world.came(membership.room.number.value, header.stream.rawValue, header.sequence) }
         forward(membership.room, membership.published[place].slot, bytes, header)
     }
 
@@ -58,7 +59,9 @@ extension RelayLoop {
         world.note("append", index, Int(header.stream.rawValue), Int(header.sequence))
         let appended = unsafe bytes.withUnsafeBytes { unsafe room.fanout.append($0, slot: slot, traits: traits, now: now) }
         switch appended {
-        case .queued: markDirty(room)
+        case .queued:
+            markDirty(room)
+            if traits.contains(.key), !room.openGaps.isEmpty { closeGaps(room, slot, header) }
         case .nobody: break
         case .refused: world.framesRefused += 1
         }
@@ -68,7 +71,7 @@ extension RelayLoop {
         let route = room.routes[slot.index].remote[place]
         if route.owesConfiguration, !traits.contains(.configuration) {
             room.routes[slot.index].remote[place].owesConfiguration = false
-            for configuration in room.fanout.cachedConfiguration(slot, 0) { copy(configuration, .configuration, room, slot, remote: place) }
+            for configuration in room.fanout.cachedConfiguration(slot, traits.spatial) { copy(configuration, .configuration, room, slot, remote: place) }
         }
         if route.awaitsKey, traits.isDisjoint(with: [.key, .configuration]) {
             world.framesLostBetweenLoops += 1
@@ -144,7 +147,7 @@ extension RelayLoop {
         room.routes[slot.index].remote.append(RemoteRoute(interest: interest))
         let place = room.routes[slot.index].remote.count - 1
         var hasKey = false
-        for cached in room.fanout.cachedFrames(slot, LayerChoice(spatial: 0), now: now) {
+        for cached in room.fanout.cachedFrames(slot, LayerChoice(spatial: 0, temporal: LayerChoice.layersMax - 1), now: now) {
             guard let header = try? unsafe cached.withUnsafeBytes({ unsafe try MediaHeader(parsing: $0) }) else { continue }
             hasKey = hasKey || header.flags.contains(.key)
             copy(cached, FrameTraits(header, lane: room.fanout.streams[slot.index].lane), room, slot, remote: place)
@@ -164,8 +167,8 @@ extension RelayLoop {
     }
 
     func requestKeyFrames(_ room: SimulatedRoom) {
-        while let slot = room.fanout.nextKeyFrameRequest(now: now)?.slot {
-            let entry = room.routes[slot.index].entry
+        while let request = room.fanout.nextKeyFrameRequest(now: now) {
+            let entry = room.routes[request.slot.index].entry
             if entry.address.loop == index {
                 guard let session = session(entry.address.token) else { continue }
                 world.checkKeyFrameRequest(room.number, entry.stream)

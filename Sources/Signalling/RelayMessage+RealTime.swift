@@ -81,6 +81,8 @@ extension RelayMessage {
     package struct ResumedSession: Codable, Sendable, Equatable {
         /// Absent when the session was in no room.
         package var room: RoomEntry?
+        /// The room whose lobby the session waits in.
+        package var waiting: String?
         package var subscribed: [UInt32]
         package var published: [ResumedStream]
         package var gaps: [StreamGap]

@@ -1,15 +1,16 @@
 internal import COpenSSL
 
-/// A client whose certificate a trusted proxy has passed on. That the client has the key is the proxy's word; that the certificate is good is verified
-/// here, by the same path validation as in a handshake, and can be verified again for as long as the client's sessions live.
+/// A client by its certificate alone, without a connection: a trusted proxy has passed it on, or the connection that showed it is no more. That the client has
+/// the key is the proxy's word, or was proven then; that the certificate is good is verified here, by the same path validation as in a handshake, and can be
+/// verified again for as long as the client's sessions live.
 package struct ForwardedPeer: Hashable, Sendable {
-    /// Its ``PeerIdentity/proof`` is `forwarded`.
+    /// Its ``PeerIdentity/proof`` says which of the two.
     package let identity: PeerIdentity
     /// DER: the client's own certificate, and the authorities that came with it.
     private let leaf: [UInt8]
     private let chain: [[UInt8]]
 
-    fileprivate init(identity: PeerIdentity, leaf: [UInt8], chain: [[UInt8]]) {
+    init(identity: PeerIdentity, leaf: [UInt8], chain: [[UInt8]]) {
         self.identity = identity
         self.leaf = leaf
         self.chain = chain

@@ -9,7 +9,7 @@ struct RecordIO {
     /// What is left of the lent ciphertext; empty between calls.
     var input = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
     /// The loop's ``TLSOutput``.
-    let output: UnsafeMutablePointer<ByteQueue>
+    var output: UnsafeMutablePointer<ByteQueue>
     /// Application data is being read, so whatever is written meanwhile is a reply that the peer provoked.
     var isReading = false
     /// A handshake message of the peer's was understood.

@@ -19,7 +19,7 @@ package enum Received {
 package final class SecureConnection {
     package let descriptor: Int32
     private let machine: TLSMachine?
-    private let scratch: TransportScratch
+    private var scratch: TransportScratch
     private let io: SocketIO
     /// Ciphertext that the kernel has not taken.
     private var unsent = ByteQueue()
@@ -279,6 +279,25 @@ extension SecureConnection {
     }
 }
 
+// MARK: - Moving to another loop
+
+extension SecureConnection {
+    /// Takes everything home that is in the loop's scratch: nothing here may be used then until ``joinLoop(_:)``.
+    package func leaveLoop() {
+        claimScratch()
+        precondition(scratch.output.bytes.isEmpty, "what was sealed must have been sent before a connection leaves its loop")
+        if unsafe !scratch.window.isEmpty { unsafe kept.append(scratch.window) }
+        unsafe scratch.window = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+
+    /// The connection is of the loop that takes turns with `scratch` from now on.
+    package func joinLoop(_ scratch: TransportScratch) {
+        self.scratch = scratch
+        machine?.joinLoop(scratch.output)
+        readFellShort = false
+    }
+}
+
 // MARK: - What was agreed
 
 extension SecureConnection {
@@ -287,6 +306,8 @@ extension SecureConnection {
     package var negotiated: TLSNegotiated? { machine?.negotiated }
     /// Computed from the certificate at each call: keep it. `nil`: the peer has no certificate.
     package var peerIdentity: PeerIdentity? { machine?.peerIdentity }
+    /// See ``TLSMachine/keptPeer``.
+    package var keptPeer: ForwardedPeer? { machine?.keptPeer }
     /// See ``TLSMachine/session``.
     package var session: TLSSession? { machine?.session }
 

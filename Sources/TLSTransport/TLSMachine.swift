@@ -32,7 +32,7 @@ package enum TLSRead: Sendable, Equatable {
 package final class TLSMachine {
     package let context: TLSContext
     package private(set) var isHandshakeComplete = false
-    private let output: TLSOutput
+    private var output: TLSOutput
     private let ssl: OpaquePointer
     private let io: UnsafeMutablePointer<RecordIO>
     private var fault: TLSFault?
@@ -175,6 +175,12 @@ extension TLSMachine {
 
     /// Plaintext in one record at most (RFC 8446 §5.1).
     package static let recordBytesMax = 16 << 10
+
+    /// What is sealed from now on is left in another loop's output.
+    func joinLoop(_ output: TLSOutput) {
+        self.output = output
+        unsafe io.pointee.output = unsafe output.queue
+    }
 
     private func lending(_ input: inout UnsafeRawBufferPointer, _ body: () -> Int32) -> Int32 {
         ErrorQueue.clear()

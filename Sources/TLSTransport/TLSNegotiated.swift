@@ -28,6 +28,26 @@ extension TLSMachine {
         return unsafe CertificateReader.identity(of: certificate)
     }
 
+    /// The peer's certificate and what came with it, to be measured when this connection is no more; `nil` without one.
+    package var keptPeer: ForwardedPeer? {
+        guard isHandshakeComplete, let certificate = unsafe segue_ssl_peer_certificate(handle),
+            let leaf = unsafe CertificateReader.der(of: certificate),
+            let identity = peerIdentity
+        else { return nil }
+        if let chain = unsafe SSL_get_peer_cert_chain(handle) {
+            return unsafe ForwardedPeer(identity: identity, leaf: leaf, chain: Self.certificates(in: chain))
+        }
+        let intermediates = unsafe TicketData.intermediates(in: SSL_get_session(handle))
+        defer { if let intermediates = unsafe intermediates { unsafe segue_ssl_x509_stack_free(intermediates) } }
+        return unsafe ForwardedPeer(identity: identity, leaf: leaf, chain: Self.certificates(in: intermediates))
+    }
+
+    private static func certificates(in stack: OpaquePointer?) -> [[UInt8]] {
+        unsafe (0..<segue_ssl_x509_count(stack)).compactMap { index in
+            unsafe segue_ssl_x509_at(stack, index).flatMap { unsafe CertificateReader.der(of: $0) }
+        }
+    }
+
     /// The session so far, for a later connection to resume; `nil` as long as the server has sent no ticket (in TLS 1.3 it comes after the handshake).
     package var session: TLSSession? {
         guard isHandshakeComplete, let session = unsafe SSL_get_session(handle), unsafe SSL_SESSION_is_resumable(session) == 1 else { return nil }

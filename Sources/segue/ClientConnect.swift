@@ -74,6 +74,8 @@ struct ClientConnect {
         .option("--tls", "VERSION", "Speak this version of TLS only.", choices: ["1.2", "1.3"]),
     ]
 
+    /// For commands whose session may last.
+    static let resumeOption = OptionSpec.flag("--no-resume", "End when the connection is lost, instead of coming back over another.")
     /// For commands that take a role in a room.
     static let roleOption = OptionSpec.option(
         "--role", "ROLE", "What to be in the room; else what the relay's policy gives first.", choices: Role.allCases.map(\.rawValue))

@@ -33,7 +33,11 @@ final class ClientDriver {
 /// One session that a command waits on, step by step.
 final class ClientConversation {
     let driver: ClientDriver
-    let session: ClientSession
+    private let resumable: ResumableSession
+    /// What the relay has said when the session went on over another connection, for the command to look at.
+    var resumptions: [RelayMessage.ResumedSession] = []
+    /// The connection was lost, for the command to tell.
+    var losses: [ClientFault] = []
     private(set) var isOpen = false
     private(set) var welcome: RelayMessage.Welcome?
     private var answers: [UInt64: RelayMessage.Answer] = [:]
@@ -45,12 +49,15 @@ final class ClientConversation {
     /// Between time exchanges, for those who stay.
     static let timeExchangeMilliseconds: UInt64 = 5_000
 
-    init(_ driver: ClientDriver, _ connect: ClientConnect, exchangesTime: Bool = false) throws {
+    var session: ClientSession { resumable.session }
+
+    /// - Parameter resumes: comes back when the connection is lost.
+    init(_ driver: ClientDriver, _ connect: ClientConnect, exchangesTime: Bool = false, resumes: Bool = false) throws {
         self.driver = driver
         var options = connect.template
         if exchangesTime { options.timeExchangeMilliseconds = ClientConversation.timeExchangeMilliseconds }
         do {
-            session = try driver.loop.open(options, connect.context)
+            resumable = try ResumableSession(driver.loop, options, connect.context, isEnabled: resumes)
         } catch {
             throw error.failure(wasOpen: false)
         }
@@ -58,8 +65,22 @@ final class ClientConversation {
 
     /// One turn; throws when the session has ended.
     func turn(until deadline: MonotonicInstant = .distantFuture) throws {
-        try driver.turn(until: deadline) { _, event in take(event) }
+        try driver.turn(until: min(deadline, resumable.nextDeadline), take)
+        if let event = resumable.turn(now: MonotonicClock.now()) { take(event) }
         if let end { throw failure(end) }
+    }
+
+    private func take(_ session: ClientSession, _ event: ClientEvent) {
+        if let event = resumable.take(session, event) { take(event) }
+        while let event = resumable.next() { take(event) }
+    }
+
+    private func take(_ event: ResumableSession.Event) {
+        switch event {
+        case .session(let event): take(event)
+        case .lost(let fault): losses.append(fault)
+        case .resumed(let state): resumptions.append(state)
+        }
     }
 
     private func take(_ event: ClientEvent) {
@@ -132,11 +153,15 @@ final class ClientConversation {
 
     /// Asks, and waits for the answer.
     func request(_ request: ClientRequest) throws -> RelayMessage.Answer {
+        while resumable.isLost { try turn() }
         let id = session.send(request)
+        let lossesBefore = losses.count
         while true {
             if let answer = answers.removeValue(forKey: id) { return answer }
             if let refusal = refusals.removeValue(forKey: id) { throw ClientConversation.refused(request.type, refusal) }
             try turn()
+            // Nobody knows whether it was done.
+            if losses.count > lossesBefore, let fault = losses.last { throw fault.failure(wasOpen: true) }
         }
     }
 
@@ -147,9 +172,9 @@ final class ClientConversation {
 
     /// Closes in order; gives up after a few seconds.
     func close() throws {
-        session.close()
+        resumable.close()
         let deadline = MonotonicClock.now().advanced(byMilliseconds: 5_000)
-        while end == nil, MonotonicClock.now() < deadline { try driver.turn(until: deadline) { _, event in take(event) } }
+        while end == nil, !resumable.hasEnded, MonotonicClock.now() < deadline { try driver.turn(until: deadline, take) }
     }
 }
 

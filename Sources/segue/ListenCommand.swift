@@ -12,7 +12,7 @@ enum ListenCommand {
             "Tells who comes, goes and publishes, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
                 + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
             "It ends with Ctrl-C, after --for, when a host ends the room, or with --until-end when everything that was published has ended; then it prints a "
-                + "summary. Where the room has a lobby it waits to be let in. Not let in, or taken out, it ends with exit code 5.",
+                + "summary. A lost connection is made anew, and what was missed meanwhile comes as far as it is still of use. Where the room has a lobby it waits to be let in. Not let in, or taken out, it ends with exit code 5.",
             "A host is told who waits in the lobby; 'segue room admit' lets them in.",
         ],
         options: [
@@ -25,6 +25,7 @@ enum ListenCommand {
             .option("--for", "SECONDS", "End after so long."),
             .flag("--until-end", "End when every stream that was published has ended."),
             .flag("--json", "Print events and the summary as JSON, one object a line."),
+            ClientConnect.resumeOption,
             ClientConnect.roleOption,
         ] + ClientConnect.options,
         examples: [
@@ -45,6 +46,7 @@ enum ListenCommand {
         plan.maxBitrate = try arguments.integer("--max-bitrate", in: 1...1_000_000_000)
         plan.endsWithStreams = arguments.has("--until-end")
         plan.asJSON = arguments.has("--json")
+        plan.resumes = !arguments.has("--no-resume")
         let room = try ListeningRoom(plan, ClientConnect(arguments, defaultName: "bob"))
         let (summary, failure) = try room.run()
         report(summary, asJSON: plan.asJSON, hasListened: failure == nil)
@@ -84,6 +86,7 @@ struct ListenPlan {
     var maxBitrate: Int?
     var endsWithStreams = false
     var asJSON = false
+    var resumes = true
 
     init(room: String) {
         self.room = room

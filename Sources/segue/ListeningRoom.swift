@@ -14,9 +14,9 @@ final class ListeningRoom {
         /// The stream's number in the recording; `nil` when it is not saved.
         var recording: Int?
         var account = SequenceAccount()
+        var reporting: ReceiverReporting
         /// The spatial layer that comes: each has its own numbering.
         var spatialLayer: UInt8 = 0
-        var reporting: ReceiverReporting
         var configurations: UInt64 = 0
         var unsaved: UInt64 = 0
         var hasEnded = false
@@ -26,7 +26,9 @@ final class ListeningRoom {
         var wasOpen = false
         var joinID: UInt64?
         var subscribeID: UInt64?
+        var hasEntered = false
         var isSubscribed = false
+        var isLost = false
         var names: [UInt32: String] = [:]
         /// Who waits in the lobby, as a host is told.
         var lobby: [UInt32: String] = [:]
@@ -43,7 +45,8 @@ final class ListeningRoom {
     private let driver: ClientDriver
     /// As whom the relay knows the clients: they share one certificate.
     private var ownName = ""
-    private var sessions: [ClientSession] = []
+    private var sessions: [ResumableSession] = []
+    private var lost = 0
     private var clients: [Client]
     private var recording: (recording: RecordingThread, thread: LoopThread)?
     private var recordingsMade = 0
@@ -93,7 +96,7 @@ final class ListeningRoom {
             options.tag = tag
             options.timeExchangeMilliseconds = ClientConversation.timeExchangeMilliseconds
             do {
-                sessions.append(try driver.loop.open(options, connect.context))
+                sessions.append(try ResumableSession(driver.loop, options, connect.context, isEnabled: plan.resumes))
             } catch {
                 throw error.failure(wasOpen: false)
             }
@@ -112,7 +115,9 @@ final class ListeningRoom {
                 report()
             }
             // Looked at a few times a second: quiet has no event of its own.
-            try driver.turn(until: min(endsAt, now.advanced(byMilliseconds: 250)), handle)
+            let due = lost > 0 ? sessions.map(\.nextDeadline).min() ?? .distantFuture : .distantFuture
+            try driver.turn(until: min(endsAt, now.advanced(byMilliseconds: 250), due), take)
+            if lost > 0 { comeBack() }
         }
         progress.clear()
         try close()
@@ -130,14 +135,70 @@ final class ListeningRoom {
         let deadline = MonotonicClock.now().advanced(byMilliseconds: Self.closingMilliseconds)
         while clients.contains(where: { !$0.hasEnded }), MonotonicClock.now() < deadline {
             // A session that was not open yet is gone without an event.
-            for session in sessions where session.hasEnded { clients[session.tag].hasEnded = true }
-            try driver.turn(until: min(deadline, MonotonicClock.now().advanced(byMilliseconds: 100)), handle)
+            for (tag, session) in sessions.enumerated() where session.hasEnded { clients[tag].hasEnded = true }
+            try driver.turn(until: min(deadline, MonotonicClock.now().advanced(byMilliseconds: 100)), take)
         }
         recording?.recording.stop()
         recording?.thread.join()
     }
 
     // MARK: Events
+
+    private func take(_ session: ClientSession, _ event: ClientEvent) {
+        let tag = session.tag
+        if let event = sessions[tag].take(session, event) { handle(tag, event) }
+        while let event = sessions[tag].next() { handle(tag, event) }
+    }
+
+    private func comeBack() {
+        let now = MonotonicClock.now()
+        for (tag, session) in sessions.enumerated() where session.isLost {
+            if let event = session.turn(now: now) { handle(tag, event) }
+        }
+    }
+
+    private func handle(_ tag: Int, _ event: ResumableSession.Event) {
+        switch event {
+        case .session(let event):
+            if event.isLast, sessions[tag].hasEnded, clients[tag].isLost { lost -= 1 }
+            handle(sessions[tag].session, event)
+        case .lost(let fault):
+            lost += 1
+            clients[tag].isLost = true
+            if tag == 0 { tell("lost", "\(fault): trying to come back", ["reason": "\(fault)"]) }
+        case .resumed(let state):
+            if clients[tag].isLost { lost -= 1 }
+            clients[tag].isLost = false
+            if tag == 0 { tell("resumed", "back in room \(plan.room)", [:]) }
+            resumed(state, tag)
+        }
+    }
+
+    /// Whatever happened in the room meanwhile, as far as the relay still tells.
+    private func resumed(_ state: RelayMessage.ResumedSession, _ tag: Int) {
+        let session = sessions[tag].session
+        guard let room = state.room else {
+            // Not in it yet: the request to join, or its answer, was lost. Or not in it any more.
+            if clients[tag].hasEntered {
+                failure = failure ?? CommandFailure(code: .relay, message: "out of the room meanwhile: the relay does not say why")
+            } else if state.waiting == nil {
+                clients[tag].joinID = session.send(connect.join(plan.room))
+            }
+            return
+        }
+        for participant in room.participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
+        for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded {
+            guard !room.streams.contains(where: { $0.stream == clients[tag].streams[place].info.stream }) else { continue }
+            clients[tag].streams[place].hasEnded = true
+            lastFrame = driver.loop.now
+        }
+        for info in room.streams where info.participant != room.participant {
+            let isKnown = clients[tag].streams.contains { $0.info.stream == info.stream && !$0.hasEnded }
+            if !isKnown { published(info, tag) }
+        }
+        clients[tag].hasEntered = true
+        if !clients[tag].isSubscribed { clients[tag].subscribeID = session.send(.subscribe(.init(streams: nil, all: true, delivery: .live))) }
+    }
 
     private func handle(_ session: ClientSession, _ event: ClientEvent) {
         let tag = session.tag
@@ -153,7 +214,7 @@ final class ListeningRoom {
             failure = failure ?? ClientConversation.refused(request, refusal)
         case .news(.roomAdmitted(let entry)): entered(session, entry.participant, entry.participants, entry.streams)
         case .news(let news): take(news, tag)
-        case .frame: driver.loop.withFrame { take(frame: $0, tag) }
+        case .frame: sessions[tag].withFrame { take(frame: $0, tag) }
         case .writable: break
         case .closed(_, let reason):
             clients[tag].hasEnded = true
@@ -184,6 +245,7 @@ final class ListeningRoom {
         _ session: ClientSession, _ number: UInt32?, _ participants: [RelayMessage.Participant]?, _ streams: [RelayMessage.StreamInfo]?
     ) {
         let tag = session.tag
+        clients[tag].hasEntered = true
         for participant in participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
         for info in streams ?? [] where info.participant != number { published(info, tag) }
         clients[tag].subscribeID = session.send(.subscribe(plan.subscription))
@@ -308,7 +370,7 @@ final class ListeningRoom {
 
     /// Tells the relay how the streams arrive.
     private func report() {
-        for session in sessions where session.isOpen && clients[session.tag].reports {
+        for session in sessions.map(\.session) where session.isOpen && clients[session.tag].reports {
             let tag = session.tag
             var reports: [ClientRequest.StreamReport] = []
             for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded && clients[tag].streams[place].account.frames > 0 {
@@ -351,7 +413,7 @@ final class ListeningRoom {
         summary.elapsedSeconds = Double(MonotonicClock.now().nanoseconds(since: startedAt)) / 1e9
         var saved: [Int: RecordingThread.Result] = [:]
         for result in recording?.recording.takeResults() ?? [] { saved[result.key] = result }
-        summary.clocks = sessions.compactMap { session in session.clockEstimate.map { ClockSummary(client: session.tag + 1, $0) } }
+        summary.clocks = sessions.map(\.session).compactMap { session in session.clockEstimate.map { ClockSummary(client: session.tag + 1, $0) } }
         for (tag, client) in clients.enumerated() {
             summary.strayFrames += client.strayFrames
             for stream in client.streams {

@@ -15,6 +15,7 @@ enum PublishCommand {
             "With --simulcast the files are encodings of one picture, lowest first: their video becomes one stream in layers, of which each subscriber gets the "
                 + "one that its connection carries. Their frame rates and codecs must be the same, and the first file's audio goes with them. A layer that "
                 + "nobody wants is not sent; it begins again with its next key frame.",
+            "A lost connection is made anew, and the streams go on; what the relay had not got is sent again.",
             "Ctrl-C ends in order: the streams are unpublished and the session is closed. Where the room has a lobby it waits to be let in. Not let in, taken "
                 + "out, or not allowed to publish any more, it ends with exit code 5.",
         ],
@@ -26,6 +27,7 @@ enum PublishCommand {
             .flag("--simulcast", "The files are encodings of one picture, lowest first."),
             .flag("--ignore-wanted", "With --simulcast: send layers that nobody wants, too."),
             .flag("--json", "Print the summary as JSON."),
+            ClientConnect.resumeOption,
             ClientConnect.roleOption,
         ] + ClientConnect.options,
         operand: OperandSpec(name: "FILE", help: "Media files.", minimum: 1, maximum: 16, completion: .file),
@@ -57,7 +59,9 @@ enum PublishCommand {
             }
         }
         let simulcast = try SimulcastPlan(arguments, files)
-        let publisher = try Publisher(ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, simulcast: simulcast)
+        let publisher = try Publisher(
+            ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, simulcast: simulcast,
+            resumes: !arguments.has("--no-resume"))
         let summary = try publisher.run(room: room, others: others)
         report(summary, asJSON: arguments.has("--json"))
         return summary.problems.isEmpty ? .ok : .failure

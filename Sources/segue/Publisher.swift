@@ -30,6 +30,9 @@ final class Publisher {
         var latenessMillisecondsMax: UInt64 = 0
         var keyFrameRequests = 0
         var isInterrupted = false
+        /// Connections that were lost and made anew, and frames that were sent once more because of that.
+        var resumptions = 0
+        var framesRepeated = 0
         var problems: [String] = []
         var clock: ClockSummary?
     }
@@ -62,14 +65,16 @@ final class Publisher {
     private var progress = ProgressLine()
     private var progressDue = MonotonicInstant.zero
     private var extensions = ByteQueue()
+    private var sent: SentFrames
 
     /// From the moment that the last awaited listener is in the room: it still has to subscribe.
     private static let settleMilliseconds: UInt64 = 1_000
 
-    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?) throws {
+    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?, resumes: Bool) throws {
         self.connect = connect
         driver = try ClientDriver()
-        conversation = try ClientConversation(driver, connect, exchangesTime: true)
+        conversation = try ClientConversation(driver, connect, exchangesTime: true, resumes: resumes)
+        sent = SentFrames(isKept: resumes)
         self.feed = feed
         self.rate = rate
         self.simulcast = simulcast
@@ -149,12 +154,14 @@ final class Publisher {
             showProgress(now, summary)
             guard now >= due else {
                 try conversation.turn(until: driver.isInterrupted ? now : min(due, progressDue))
+                try goOn(&summary)
                 try takeNews(&summary)
                 continue
             }
             // What the relay does not take yet waits here, whole; the timeline stays as it is.
             guard conversation.session.canSend else {
                 try conversation.turn(until: progressDue)
+                try goOn(&summary)
                 continue
             }
             guard let (file, sample) = feed.next() else { break }
@@ -185,12 +192,49 @@ final class Publisher {
         }
         conversation.session.sendFrame(
             header, extensions: unsafe RawSpan(_unsafeBytes: extensions.readable), payload: unsafe sample.payload.span.bytes)
+        unsafe sent.keep(header, Array(extensions.readable), sample.payload)
         let first = track.firstDecode ?? sample.decodeNanoseconds
         tracks[place].firstDecode = first
         summary.streams[place].frames += 1
         summary.streams[place].bytes += UInt64(sample.payload.count)
         let ticks = Double(track.source.description.timescale.ticksPerSecond)
         summary.streams[place].seconds = Double(sample.decodeNanoseconds - first) / 1e9 + Double(sample.duration) / ticks
+    }
+
+    /// The connection was lost and is there again: what the relay has not got of the streams is sent again, before anything else.
+    private func goOn(_ summary: inout Summary) throws {
+        for fault in conversation.losses {
+            progress.clear()
+            Console.error("\(Console.plain("\(fault)")): trying to come back")
+        }
+        conversation.losses.removeAll()
+        for state in conversation.resumptions {
+            guard state.room != nil else {
+                throw CommandFailure(code: .relay, message: "out of the room meanwhile: the relay does not say why")
+            }
+            progress.clear()
+            Console.error("back in the room")
+            summary.resumptions += 1
+            for track in tracks {
+                guard let stream = state.published.first(where: { $0.stream == track.id.rawValue }) else {
+                    throw CommandFailure(code: .relay, message: "the relay has ended stream \(track.id.rawValue) meanwhile")
+                }
+                let header = MediaHeader(
+                    kind: .configuration, stream: track.id, sequence: sent.first(of: track.id, after: stream.sequence) ?? track.sequence, timestamp: 0
+                )
+                conversation.session.sendFrame(header, payload: unsafe track.source.configuration.span.bytes)
+            }
+            for frame in sent.frames where isMissing(frame.header, state) {
+                summary.framesRepeated += 1
+                conversation.session.sendFrame(frame.header, extensions: unsafe frame.extensions.span.bytes, payload: unsafe frame.payload.span.bytes)
+            }
+        }
+        conversation.resumptions.removeAll()
+    }
+
+    private func isMissing(_ header: MediaHeader, _ state: RelayMessage.ResumedSession) -> Bool {
+        guard let last = state.published.first(where: { $0.stream == header.stream.rawValue })?.sequence else { return true }
+        return SentFrames.isNewer(header.sequence, than: last)
     }
 
     /// A file cannot make a key frame on demand; requests are counted. Out of the room, or without the right to publish, there is nothing left to do.

@@ -30,7 +30,7 @@ struct SessionTests {
 
     @Test("members are told who comes, who leaves and who is lost", arguments: [1, 4])
     func presence(loops: Int) throws {
-        let relay = try Relay(loops: loops)
+        let relay = try Relay(loops: loops) { $0.limits.resumeMilliseconds = 0 }
         let clients = try Clients(relay)
         let first = try clients.join("hall", as: "alice")
         let second = try clients.open(as: "bob")

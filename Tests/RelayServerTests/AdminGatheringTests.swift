@@ -18,7 +18,8 @@ struct AdminGatheringTests {
 
     private func session(_ id: String) -> AdminSession {
         AdminSession(
-            session: id, identity: nil, device: "phone", address: "192.0.2.1:1", transport: .http2, since: 5, room: nil, participant: nil, loop: 0)
+            session: id, identity: nil, device: "phone", address: "192.0.2.1:1", state: .connected, transport: .http2, since: 5, room: nil,
+            participant: nil, loop: 0)
     }
 
     private func page(_ query: String...) throws -> AdminPage {

@@ -75,6 +75,7 @@ extension APIOperation {
           "role": {"enum": ["host", "speaker", "listener", "recorder"]}, "waiting": {"type": "boolean"},
           "muted": {"type": "array", "items": {"$ref": "#/components/schemas/Kind"}}, "streams": {"type": "integer"},
           "session": {"type": "string"}, "device": {"type": "string"}, "address": {"type": "string"},
+          "state": {"enum": ["connected", "parked"]},
           "since": {"$ref": "#/components/schemas/Time"}, "loop": {"type": "integer"}}},
         "ParticipantList": {"type": "object", "required": ["participants"], "properties": {
           "participants": {"type": "array", "items": {"$ref": "#/components/schemas/Participant"}}, "next": {"type": "string"}}},
@@ -91,9 +92,10 @@ extension APIOperation {
         "Share": {"type": "number", "minimum": 0, "maximum": 1},
         "StreamList": {"type": "object", "required": ["streams"], "properties": {
           "streams": {"type": "array", "items": {"$ref": "#/components/schemas/Stream"}}, "next": {"type": "string"}}},
-        "Session": {"type": "object", "required": ["session", "address", "transport", "since", "loop"], "properties": {
+        "Session": {"type": "object", "required": ["session", "address", "state", "transport", "since", "loop"], "properties": {
           "session": {"type": "string", "pattern": "^[0-9a-f]{32}$"}, "identity": {"$ref": "#/components/schemas/Identity"},
-          "device": {"type": "string"}, "address": {"type": "string"}, "transport": {"enum": ["http/1.1", "h2"]},
+          "device": {"type": "string"}, "address": {"type": "string"}, "state": {"enum": ["connected", "parked"]},
+          "transport": {"enum": ["http/1.1", "h2"]},
           "since": {"$ref": "#/components/schemas/Time"}, "room": {"type": "string"}, "participant": {"type": "integer"}, "loop": {"type": "integer"},
           "roundTripMilliseconds": {"type": "number"}, "roundTripMillisecondsMin": {"type": "number"},
           "clockOffsetMilliseconds": {"type": "number"}, "clockUncertaintyMilliseconds": {"type": "number"}, "clockDriftPPM": {"type": "number"},

@@ -92,6 +92,7 @@ extension AdminParticipant {
     /// What only the participant's own loop knows.
     mutating func add(_ found: AdminSession) {
         session = found.session
+        state = found.state
         device = found.device
         address = found.address
         since = found.since

@@ -101,6 +101,7 @@ struct AdminParticipant: Codable, Sendable, Equatable {
     var session: String?
     var device: String?
     var address: String?
+    var state: AdminSession.State?
     /// Milliseconds since 1970-01-01T00:00Z.
     var since: Double?
     let loop: Int
@@ -113,10 +114,18 @@ struct AdminSession: Codable, Sendable, Equatable {
         case http2 = "h2"
     }
 
+    enum State: String, Codable, Sendable {
+        case connected
+        /// Its connection was lost, and it is kept for its client to come back.
+        case parked
+    }
+
     let session: String
     let identity: RelayMessage.Identity?
     let device: String?
+    /// Of a parked session: what it was.
     let address: String
+    let state: State
     let transport: Transport
     /// Milliseconds since 1970-01-01T00:00Z.
     let since: Double

@@ -58,7 +58,7 @@ extension EventLoop {
         return page.cut(all, by: \.sessionID, after: page.after).compactMap { channel in
             var shown = session(channel)
             shown?.add(channel.liveness)
-            shown?.add(channel.connection.flow)
+            if let flow = channel.connection?.flow { shown?.add(flow) }
             return shown
         }
     }
@@ -67,7 +67,7 @@ extension EventLoop {
         for handle in channels.handles {
             guard let channel = channels[handle], channel.sessionID == id, var shown = session(channel) else { continue }
             shown.add(channel.liveness)
-            shown.add(channel.connection.flow)
+            if let flow = channel.connection?.flow { shown.add(flow) }
             var account = channel.liveness.departed
             if let membership = channel.membership {
                 account.add(membership.room.fanout.account(Int(membership.subscriber.index)).account)
@@ -95,8 +95,8 @@ extension EventLoop {
     private func session(_ channel: Channel) -> AdminSession? {
         guard channel.purpose == .session, channel.sessionID != "" else { return nil }
         return AdminSession(
-            session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.connection.address)",
-            transport: channel.stream == nil ? .http1 : .http2,
+            session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.clientAddress)",
+            state: channel.isParked ? .parked : .connected, transport: channel.stream == nil ? .http1 : .http2,
             since: Double(WallClock.now() &- now.milliseconds(since: channel.openedAt)), room: channel.membership?.room.name.text,
             participant: channel.membership?.participant.value, loop: index)
     }

@@ -51,6 +51,9 @@ struct LimitName: Sendable {
         LimitName("stallMillisecondsMax", time) { $0.stallMillisecondsMax = UInt64($1) },
         LimitName("tcpUserTimeoutMilliseconds", 0...86_400_000) { $0.tcpUserTimeoutMilliseconds = UInt64($1) },
         LimitName("closeHandshakeMillisecondsMax", time) { $0.closeHandshakeMillisecondsMax = UInt64($1) },
+        LimitName("resumeMilliseconds", 0...3_600_000) { $0.resumeMilliseconds = UInt64($1) },
+        LimitName("parkedSessionsMax", count) { $0.parkedSessionsMax = $1 },
+        LimitName("parkedSessionsPerIdentityMax", count) { $0.parkedSessionsPerIdentityMax = $1 },
     ]
 
     private static let rooms = [

@@ -23,8 +23,9 @@ final class Channel {
         case inRoom(Membership)
     }
 
-    unowned let connection: Connection
-    let stream: HTTP2StreamID?
+    /// What carries the WebSocket; `nil` while the session is parked.
+    unowned var connection: Connection?
+    var stream: HTTP2StreamID?
     let purpose: Purpose
     /// Who the client has proven to be; `nil` until then.
     var principal: Principal?
@@ -64,6 +65,13 @@ final class Channel {
     var requestBudget: RequestBudget
     var timer: TimerID?
     var closeReason: String?
+    /// How the session can be resumed, and whether it waits for that.
+    var resumption = Resumption()
+    /// Nothing more is taken from the transport until a ``ResumeClaim`` is settled; what has come waits.
+    var isHeld = false
+    var heldInput = ByteQueue()
+    /// The client's address, as far as it is known.
+    var clientAddress: SocketAddress
     /// HTTP/2: the batch in which the WebSocket had nothing more to send, or no window to send it in.
     var satisfiedInBatch: UInt64 = 0
     /// The transport ends once everything queued is sent.
@@ -77,6 +85,7 @@ final class Channel {
         deflate: MessageCompression?, limits: Limits, now: MonotonicInstant
     ) {
         self.connection = connection
+        clientAddress = connection.address
         self.stream = stream
         self.purpose = purpose
         self.principal = principal
@@ -95,10 +104,13 @@ final class Channel {
     var isEchoFull: Bool { purpose == .echo && control.count > Channel.echoBytesMax }
     private static let echoBytesMax = 1 << 20
 
-    var identity: RelayMessage.Identity? { principal.map { RelayMessage.Identity($0) } }
+    /// The session waits for its client to come back.
+    var isParked: Bool { connection == nil && !isGone }
 
-    /// The client's address, as far as it is known.
-    var clientAddress: SocketAddress { connection.address }
+    /// The certificate that the session lives by and that is not its connection's: one that a proxy passed on, or that of a connection that was lost.
+    var ownPeer: ForwardedPeer? { forwarded ?? resumption.peer }
+
+    var identity: RelayMessage.Identity? { principal.map { RelayMessage.Identity($0) } }
 
     var membership: Membership? {
         if case .inRoom(let membership) = state { membership } else { nil }
@@ -157,6 +169,8 @@ final class LocalRoom {
     /// Streams of which receiver reports are to be passed on.
     var noted: [StreamSlot] = []
     var isDirty = false
+    /// Resumed sessions that wait for a key frame.
+    var openGaps: [OpenGap] = []
 
     init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
         self.number = number
@@ -173,8 +187,6 @@ struct StreamRoute {
     var requestedLayers = LayerSet()
     /// Other loops that asked this one.
     var remote: [RemoteRoute] = []
-    /// What the publisher has been told that is wanted of its stream.
-    var demand = StreamDemand()
     /// The stream is in the room's list of those to be passed on.
     var isNoted = false
     /// Receivers here have reported since it was last passed on.
@@ -182,6 +194,8 @@ struct StreamRoute {
     var reportsPosted: MonotonicInstant?
     /// The receivers of all loops, where the publisher is.
     var reception = StreamReception()
+    /// What the publisher has been told that is wanted of its stream.
+    var demand = StreamDemand()
 
     init(entry: StreamEntry) {
         self.entry = entry

@@ -42,6 +42,8 @@ final class Connection {
     var exchanges: [HTTPExchange] = []
     /// HTTP/2: the WebSockets by stream.
     var channels: [(stream: HTTP2StreamID, channel: Channel)] = []
+    /// HTTP/1.1: the WebSocket's ``Channel/isHeld``.
+    var isHeld = false
     /// HTTP/2: whose turn it is among WebSockets of one urgency.
     var turns = EgressTurns()
     /// What may be sent: see ``ConnectionFlow``.

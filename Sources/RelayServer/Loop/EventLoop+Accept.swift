@@ -171,7 +171,7 @@ extension EventLoop {
             guard handshake(connection) else { return }
         }
         for _ in 0..<EventLoop.receivesPerTurn {
-            guard connections.contains(connection.handle), !connection.requestShare.isWaiting else { return }
+            guard connections.contains(connection.handle), !connection.requestShare.isWaiting, !connection.isHeld else { return }
             do {
                 switch try unsafe connection.secure.receive() {
                 case .bytes(let bytes): unsafe received(connection, bytes)
@@ -186,7 +186,7 @@ extension EventLoop {
             }
         }
         guard connections.contains(connection.handle), connection.secure.hasBufferedInput, !connection.readsLater,
-            !connection.requestShare.isWaiting
+            !connection.requestShare.isWaiting, !connection.isHeld
         else { return }
         connection.readsLater = true
         readLater.append(connection)

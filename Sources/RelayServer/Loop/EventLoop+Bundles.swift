@@ -39,7 +39,7 @@ extension EventLoop {
                 return false
             }
             channel.heldUntil = nil
-            markDirty(channel.connection)
+            markDirty(channel)
             return true
         }
         if next != .distantFuture { wakeForHeld(at: next) }

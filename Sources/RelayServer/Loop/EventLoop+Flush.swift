@@ -17,6 +17,10 @@ extension EventLoop {
         dirtyConnections.append(connection)
     }
 
+    func markDirty(_ channel: Channel) {
+        if let connection = channel.connection { markDirty(connection) }
+    }
+
     /// The end of a turn: everything that subscribers and others are due is sealed and sent, as far as the kernel takes it.
     func flushDirty() {
         closeOverflowing()
@@ -29,10 +33,10 @@ extension EventLoop {
             requestKeyFrames(room)
             for subscriber in 0..<room.fanout.subscribers.endIndex {
                 guard room.fanout.subscribers.isLive(subscriber), room.fanout.hasPending(subscriber),
-                    let channel = channels[Handle(packed: room.fanout.subscribers[subscriber].token)]
+                    let channel = channels[Handle(packed: room.fanout.subscribers[subscriber].token)], let connection = channel.connection
                 else { continue }
                 if channel.wishes.bundleNanoseconds > 0, holds(channel, room, subscriber) { continue }
-                flush(channel.connection)
+                flush(connection)
             }
         }
         dirtyRooms.removeAll(keepingCapacity: true)
@@ -195,11 +199,12 @@ extension EventLoop {
 
     /// Bytes wait for the peer, and it has taken none for too long.
     func isStalled(_ channel: Channel) -> Bool {
-        if channel.connection.isBlocked || channel.connection.flow.isHeld {
-            return now.milliseconds(since: channel.connection.lastProgress) >= limits.stallMillisecondsMax
+        guard let connection = channel.connection else { return false }
+        if connection.isBlocked || connection.flow.isHeld {
+            return now.milliseconds(since: connection.lastProgress) >= limits.stallMillisecondsMax
         }
         guard now.milliseconds(since: channel.lastProgress) >= limits.stallMillisecondsMax else { return false }
-        guard case .http2(let session) = channel.connection.phase, let stream = channel.stream else { return false }
+        guard case .http2(let session) = connection.phase, let stream = channel.stream else { return false }
         return session.sendCapacity(stream) == 0
     }
 }

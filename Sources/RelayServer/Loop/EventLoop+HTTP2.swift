@@ -99,7 +99,7 @@ extension EventLoop {
         let count = session.inboundCount(id)
         guard count > 0 else { return }
         if let channel = connection.channel(of: id) {
-            guard !channel.isEchoFull else { return }
+            guard !channel.isEchoFull, !channel.isHeld else { return }
             unsafe receivedWebSocket(channel, session.inboundInPlace(id))
         } else if let exchange = connection.exchange(of: id), exchange.stage == .body {
             if let refusal = unsafe take(UnsafeRawBufferPointer(session.inboundInPlace(id)), exchange) { finish(exchange, refusal) }
@@ -191,6 +191,7 @@ extension EventLoop {
 
     /// The peer ended its half, or both close frames have passed: this end follows.
     func endStream(_ connection: Connection, _ channel: Channel) {
+        guard !parkStream(connection, channel) else { return }
         leaveRoom(channel, reason: .lost)
         channel.endsAfterFlush = true
         markDirty(connection)

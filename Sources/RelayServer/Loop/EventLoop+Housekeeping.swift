@@ -52,6 +52,7 @@ extension EventLoop {
     func drain(_ deadlineMilliseconds: UInt64) {
         guard drainDeadline == nil else { return }
         drainDeadline = now.advanced(byMilliseconds: deadlineMilliseconds)
+        endParkedSessions(reason: "drain")
         let news = RelayMessage.goAway(deadlineMilliseconds: deadlineMilliseconds, reason: "drain").encoded
         for handle in channels.handles {
             guard let channel = channels[handle], channel.purpose == .session, channel.sessionID != "" else { continue }

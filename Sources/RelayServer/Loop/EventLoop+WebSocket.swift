@@ -100,6 +100,10 @@ extension EventLoop {
         channel.lastReceived = now
         var offset = 0
         while !channel.isGone {
+            if channel.isHeld {
+                unsafe channel.heldInput.append(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
+                return
+            }
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...])
             let step: WebSocketInboundStep
             do {
@@ -119,7 +123,7 @@ extension EventLoop {
             case .ping(let location):
                 guard channel.closing.maySend else { continue }
                 unsafe WebSocketFrameEncoder.append(.pong, channel.inbound.payload(location, in: rest), maskingKey: nil, to: &channel.control)
-                markDirty(channel.connection)
+                markDirty(channel)
                 boundControl(channel)
             case .pong(let location): unsafe receivedPong(channel, channel.inbound.payload(location, in: rest))
             case .close(let code, _): receivedClose(channel, code)
@@ -162,7 +166,7 @@ extension EventLoop {
 
     private func echo(_ channel: Channel, _ kind: WebSocketMessageKind, _ payload: UnsafeRawBufferPointer) {
         unsafe channel.append(kind == .text ? .text : .binary, payload)
-        markDirty(channel.connection)
+        markDirty(channel)
         if channel.control.count > shared.configuration.echoMessageBytesMax * 4 {
             beginClose(channel, .tryAgainLater, reason: "echo not read", counted: "echo_not_read")
         }
@@ -204,12 +208,13 @@ extension EventLoop {
 
     /// Closes from this end: a rule of the session was broken, or the relay goes away. The peer's close frame is waited for.
     func beginClose(_ channel: Channel, _ code: WebSocketCloseCode, reason: String, counted: String) {
+        guard !endParked(channel, reason: "\(code.rawValue)_\(counted)") else { return }
         guard !channel.isGone, case .send = channel.closing.sendClose(now: now) else { return }
         channel.closeReason = channel.closeReason ?? "\(code.rawValue)_\(counted)"
         finishMedia(channel, reason: .left)
         WebSocketFrameEncoder.appendClose(code, reason: reason, maskingKey: nil, to: &channel.control)
         scheduleChannelTimer(channel)
-        markDirty(channel.connection)
+        markDirty(channel)
     }
 
     /// Media ends here: what was begun is finished, and nothing of the room follows.
@@ -223,26 +228,33 @@ extension EventLoop {
     private func endAfterFlush(_ channel: Channel) {
         channel.endsAfterFlush = true
         scheduleChannelTimer(channel)
-        markDirty(channel.connection)
+        markDirty(channel)
     }
 
-    /// The WebSocket is no more: its connection or stream has ended.
+    /// The WebSocket is no more: its connection or stream has ended. Its session may outlive it.
     func channelGone(_ channel: Channel, reason: String) {
-        guard channels.remove(channel.handle) != nil else { return }
-        channel.isGone = true
-        leaveRoom(channel, reason: .lost)
-        leavePresence(channel)
-        if let timer = channel.timer { timers.cancel(timer) }
+        guard channels.contains(channel.handle), !channel.isParked else { return }
+        let reason = channel.closeReason ?? reason
         counters.webSockets -= 1
         shared.webSockets.subtract(1, ordering: .acquiringAndReleasing)
-        let reason = channel.closeReason ?? reason
         counters.webSocketsClosed[reason, default: 0] &+= 1
+        if !park(channel, because: reason) { forget(channel, reason: reason, leaving: .lost) }
+    }
+
+    /// The end of a channel and of its session, if it had one.
+    func forget(_ channel: Channel, reason: String, leaving: RelayMessage.LeaveReason) {
+        guard channels.remove(channel.handle) != nil else { return }
+        channel.isGone = true
+        leaveRoom(channel, reason: leaving)
+        leavePresence(channel)
+        if let timer = channel.timer { timers.cancel(timer) }
+        withdrawTickets(of: channel)
         guard channel.sessionID != "" else { return }
         counters.sessions -= 1
         shared.log.info(
             "session_ended",
             [
-                ("session", channel.sessionID), ("identity", channel.principal?.name ?? ""), ("address", "\(channel.connection.address)"),
+                ("session", channel.sessionID), ("identity", channel.principal?.name ?? ""), ("address", "\(channel.clientAddress)"),
                 ("reason", reason), ("seconds", "\(now.milliseconds(since: channel.openedAt) / 1_000)"),
             ])
     }
@@ -260,19 +272,20 @@ extension EventLoop {
         while let channel = overflowing.popLast() {
             channel.hasOverflowed = false
             guard !channel.isGone else { continue }
-            flush(channel.connection)
+            if let connection = channel.connection { flush(connection) }
             guard !channel.isGone, channel.control.count > limits.controlQueueBytesMax else { continue }
             beginClose(channel, .tryAgainLater, reason: "control messages not read", counted: "control_queue")
         }
     }
 
     func sendText(_ channel: Channel, _ bytes: [UInt8]) {
-        guard !channel.isGone, channel.closing.maySend else { return }
+        // What is said to a parked session, it finds in what its client is told when it comes back.
+        guard !channel.isGone, !channel.isParked, channel.closing.maySend else { return }
         // Before the message is added: one message, however long the room's list, is nobody's fault.
         boundControl(channel)
         unsafe bytes.withUnsafeBytes { unsafe channel.append(.text, $0) }
         channel.liveness.lastSaid = now
-        markDirty(channel.connection)
+        markDirty(channel)
     }
 
     func send(_ channel: Channel, _ message: RelayMessage) {

@@ -22,9 +22,9 @@ final class EventLoop {
         static let housekeeping: UInt8 = 3
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
-        static let layers: UInt8 = 10
         static let bundles: UInt8 = 9
         static let flow: UInt8 = 6
+        static let layers: UInt8 = 7
     }
 
     let index: Int
@@ -238,11 +238,11 @@ final class EventLoop {
             if let channel = channels[Handle(packed: event.payload)] { channelTimer(channel) }
         case TimerKind.exchange:
             if let exchange = exchanges[Handle(packed: event.payload)] { exchangeTimer(exchange) }
-        case TimerKind.layers: lookAtLayers()
         case TimerKind.flow:
             if let connection = connections[Handle(packed: event.payload)] { flowTimer(connection) }
         // What is held is looked at when the turn flushes.
         case TimerKind.bundles: heldTimer = nil
+        case TimerKind.layers: lookAtLayers()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -309,14 +309,18 @@ final class EventLoop {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict: handleAtHome(message)
+        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe: handleAtHome(message)
         case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
             .memberChanged, .roomEnded:
             handleForMembers(message)
+        case .resume(let claim): resume(claim)
+        case .arrive(let connection, let claim): arrive(connection, claim)
+        case .described(let claim, let joined): complete(claim, joined)
+        case .resumeAbandoned(let claim): abandoned(claim)
+        case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
         case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
         case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
-        case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)

@@ -20,6 +20,10 @@ struct LoopCounters: Sendable {
     var framesLostBetweenLoops: UInt64 = 0
     var framesAfterEnd: UInt64 = 0
     var framesMuted: UInt64 = 0
+    var framesRepeated: UInt64 = 0
+    var sessionsParked: UInt64 = 0
+    var sessionsResumed: UInt64 = 0
+    var connectionsMoved: UInt64 = 0
     var framesOverBitRate: UInt64 = 0
     var mediaBytesOut: UInt64 = 0
     var sends: UInt64 = 0
@@ -37,6 +41,8 @@ struct LoopCounters: Sendable {
     var connections = 0
     var webSockets = 0
     var sessions = 0
+    /// Of those.
+    var parked = 0
     var rooms = 0
     var participants = 0
     var waiting = 0
@@ -58,6 +64,7 @@ struct LoopCounters: Sendable {
     var responses: [Int: UInt64] = [:]
     var requestErrors: [String: UInt64] = [:]
     var tokensRefused: [String: UInt64] = [:]
+    var resumesRefused: [String: UInt64] = [:]
 
     mutating func add(_ other: LoopCounters) {
         accepted &+= other.accepted
@@ -78,6 +85,10 @@ struct LoopCounters: Sendable {
         framesLostBetweenLoops &+= other.framesLostBetweenLoops
         framesAfterEnd &+= other.framesAfterEnd
         framesMuted &+= other.framesMuted
+        framesRepeated &+= other.framesRepeated
+        sessionsParked &+= other.sessionsParked
+        sessionsResumed &+= other.sessionsResumed
+        connectionsMoved &+= other.connectionsMoved
         framesOverBitRate &+= other.framesOverBitRate
         mediaBytesOut &+= other.mediaBytesOut
         sends &+= other.sends
@@ -93,6 +104,7 @@ struct LoopCounters: Sendable {
         connections += other.connections
         webSockets += other.webSockets
         sessions += other.sessions
+        parked += other.parked
         rooms += other.rooms
         participants += other.participants
         waiting += other.waiting
@@ -109,6 +121,7 @@ struct LoopCounters: Sendable {
         responses.merge(other.responses, uniquingKeysWith: &+)
         requestErrors.merge(other.requestErrors, uniquingKeysWith: &+)
         tokensRefused.merge(other.tokensRefused, uniquingKeysWith: &+)
+        resumesRefused.merge(other.resumesRefused, uniquingKeysWith: &+)
     }
 }
 

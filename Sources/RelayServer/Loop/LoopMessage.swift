@@ -18,6 +18,16 @@ enum LoopMessage: Sendable {
     /// Takes one participant out, or with `nil` ends the room for all: for administrators, and for pairs that are no more.
     case evict(RoomName, ParticipantID?, RelayMessage.RemovalReason)
 
+    /// Asks for the room as a member finds it, for whoever resumes its session. Tells nobody anything.
+    case describe(RoomNumber, ParticipantID, for: ResumeClaim)
+
+    // To the loop of a session, with the newcomer's connection where that has come from another; see EventLoop+Resume.
+    case resume(ResumeClaim)
+    case arrive(MovingConnection, ResumeClaim)
+    /// `nil`: it is no member any more.
+    case described(ResumeClaim, Joined?)
+    case resumeAbandoned(ResumeClaim)
+
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)
     /// Passes through the loops of `via` first: each has then asked for the stream, if it has subscribers, before the publisher hears that it may send.
@@ -46,7 +56,6 @@ enum LoopMessage: Sendable {
     case keyFrameWanted(RoomNumber, stream: UInt32, spatial: Int)
     /// What the receivers on one loop have reported of late.
     case reception(RoomNumber, stream: UInt32, from: Int, ReceptionAggregate)
-
     // From the loop of a publisher to loops with subscribers: what there is to choose of the stream.
     case ladder(RoomNumber, stream: UInt32, [LayerOption])
 

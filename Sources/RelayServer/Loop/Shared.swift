@@ -24,6 +24,7 @@ final class Shared: Sendable {
     let commands: SupervisorCommands
     let pairing: PairingState
     let pairWorker: PairWorker
+    let resumeTickets: ResumeTickets
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     /// What clients' clocks are held against.
@@ -61,6 +62,7 @@ final class Shared: Sendable {
         rings = (0..<configuration.loops).map { from in
             (0..<configuration.loops).map { to in MediaRing(capacity: from == to ? 64 : ringBytes) }
         }
+        resumeTickets = ResumeTickets(parkedPerIdentityMax: configuration.limits.parkedSessionsPerIdentityMax)
         admission = Admission(limits: configuration.limits)
         board = MetricsBoard(loops: configuration.loops)
     }

@@ -59,9 +59,20 @@ struct PrometheusText {
         single("segue_websockets_opened_total", "counter", "WebSockets opened.", Double(sum.webSocketsOpened))
         byLabel("segue_websockets_closed_total", "counter", "WebSockets that ended.", "reason", sum.webSocketsClosed)
         single("segue_sessions", "gauge", "Sessions that said hello.", Double(sum.sessions))
+        resumption(sum)
         single("segue_tokens_accepted_total", "counter", "Bearer tokens accepted.", Double(sum.tokensAccepted))
         byLabel("segue_tokens_refused_total", "counter", "Bearer tokens refused.", "reason", sum.tokensRefused)
         byLabel("segue_request_errors_total", "counter", "Requests that were answered with an error.", "code", sum.requestErrors)
+    }
+
+    private mutating func resumption(_ sum: LoopCounters) {
+        single("segue_sessions_parked", "gauge", "Of those, sessions whose connection was lost.", Double(sum.parked))
+        single("segue_sessions_parked_total", "counter", "Sessions that were kept when their connection was lost.", Double(sum.sessionsParked))
+        single("segue_sessions_resumed_total", "counter", "Sessions that went on over another connection.", Double(sum.sessionsResumed))
+        byLabel("segue_resumes_refused_total", "counter", "Requests to resume a session that were refused.", "reason", sum.resumesRefused)
+        single(
+            "segue_connections_moved_total", "counter", "Connections that went to another loop, where the session was that they resumed.",
+            Double(sum.connectionsMoved))
     }
 
     private mutating func proxies(_ sum: LoopCounters) {
@@ -88,7 +99,7 @@ struct PrometheusText {
         single("segue_frames_after_end_total", "counter", "Frames of streams that had ended.", Double(sum.framesAfterEnd))
         byLabel(
             "segue_frames_refused_total", "counter", "Frames that did not go on from their publisher.", "reason",
-            ["muted": sum.framesMuted, "bit_rate": sum.framesOverBitRate])
+            ["muted": sum.framesMuted, "bit_rate": sum.framesOverBitRate, "repeated": sum.framesRepeated])
         single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
         let ends: [String: UInt64] = [
             "delivered": sum.frames.delivered, "expired": sum.frames.expired, "superseded": sum.frames.superseded,

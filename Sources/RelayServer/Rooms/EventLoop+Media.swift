@@ -95,7 +95,9 @@ extension EventLoop {
     /// Local subscribers read the frame from the room's log; every other loop with subscribers gets one copy.
     func forward(_ room: LocalRoom, _ slot: StreamSlot, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits) {
         switch unsafe room.fanout.append(bytes, slot: slot, traits: traits, now: now) {
-        case .queued: markDirty(room)
+        case .queued:
+            markDirty(room)
+            if !room.openGaps.isEmpty, traits.contains(.key) { unsafe closeGaps(room, slot, bytes) }
         case .nobody: if room.routes[slot.index].remote.isEmpty { counters.framesWithoutSubscribers &+= 1 }
         case .refused: break
         }
@@ -173,7 +175,9 @@ extension EventLoop {
         let frame = unsafe UnsafeRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
         guard let media = try? unsafe MediaHeader(parsing: frame), media.stream.rawValue == room.fanout.streams[header.slot.index].id else { return }
         counters.framesFromOtherLoops &+= 1
-        if unsafe room.fanout.append(frame, slot: header.slot, traits: header.traits, now: now) == .queued { markDirty(room) }
+        guard unsafe room.fanout.append(frame, slot: header.slot, traits: header.traits, now: now) == .queued else { return }
+        markDirty(room)
+        if !room.openGaps.isEmpty, header.traits.contains(.key) { unsafe closeGaps(room, header.slot, frame) }
     }
 
     /// Asks publishers for the key frames that are wanted and may be asked for now.

@@ -24,7 +24,7 @@ extension EventLoop {
         let message = ModerationRequest(
             room: membership.room.number, host: membership.participant, address: address(of: channel), requestID: id, act: act, type: request.type,
             actor: channel.principal?.name ?? "", isAdministrator: channel.principal.map(policy.isAdmin) ?? false,
-            origin: "\(channel.connection.address)")
+            origin: "\(channel.clientAddress)")
         post(.moderate(message), to: membership.home)
     }
 

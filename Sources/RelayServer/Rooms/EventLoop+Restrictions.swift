@@ -1,3 +1,4 @@
+import MediaProtocol
 import RelayBase
 import RelayRooms
 
@@ -7,6 +8,12 @@ extension EventLoop {
     func passesRestrictions(
         _ channel: Channel, _ membership: Membership, _ place: Int, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits
     ) -> Bool {
+        if membership.published[place].repeats != nil, let header = try? unsafe MediaHeader(parsing: bytes),
+            membership.isRepeated(at: place, sequence: header.sequence, isConfiguration: traits.contains(.configuration))
+        {
+            counters.framesRepeated &+= 1
+            return false
+        }
         let hadGap = membership.published[place].gap != nil
         if let refusal = membership.refusal(at: place, traits, byteCount: bytes.count, now: now) {
             switch refusal {

@@ -16,6 +16,7 @@ extension EventLoop {
         case .moderate(let request): moderateAtHome(request)
         case .review(let room, let participant, let roleBefore, let admission):
             if let change = home.review(room, participant, roleBefore: roleBefore, admission) { announce(change) }
+        case .describe(let room, let participant, let claim): describe(room, participant, for: claim)
         case .evict(let name, let participant, let reason): evictAtHome(name, participant, reason)
         default: preconditionFailure("a message for members reached a room's home")
         }
@@ -62,6 +63,16 @@ extension EventLoop {
         Joined(
             room: room.number, name: room.name, home: index, participant: member.id, role: member.role, muted: member.muted, isLocked: room.isLocked,
             participants: Rooms.Member.list(room.members), streams: room.streams.map(StreamEntry.init))
+    }
+
+    private func describe(_ number: RoomNumber, _ participant: ParticipantID, for claim: ResumeClaim) {
+        var description: Joined?
+        if let room = home.rooms[number], let member = room.members.first(where: { $0.id == participant }) {
+            var joined = joined(room, member)
+            if member.role.mayModerate { joined.lobby = room.waiting.map { RelayMessage.lobbyWaiting($0.participant).encoded } }
+            description = joined
+        }
+        post(.described(claim, description), to: claim.session.address.loop)
     }
 
     func announceArrival(of member: Rooms.Member, in room: Rooms.Room) {

@@ -11,12 +11,12 @@ final class Membership {
     var admission: RoomAdmission
     /// Streams of one's own, ended ones included as long as frames of theirs may be under way.
     var published: [PublishedStream] = []
+    /// What it has reported of streams that it receives.
+    var reports = ReceptionTable()
     /// Streams to come that it wants.
     var standing = StandingWishes()
     var chooser = LayerChooser()
     var congestion = CongestionNews()
-    /// What it has reported of streams that it receives.
-    var reports = ReceptionTable()
     /// Kinds whose frames a host has muted.
     private(set) var muted: PublishKinds = []
     private(set) var bitRate: BitRateBudget?
@@ -54,8 +54,8 @@ final class Membership {
     }
 
     /// A stream stays looked at until what it has missed is made good.
-    private func noteRestrictions() {
-        isRestricted = !muted.isEmpty || bitRate != nil || published.contains { $0.gap != nil || $0.holdsConfiguration }
+    func noteRestrictions() {
+        isRestricted = !muted.isEmpty || bitRate != nil || published.contains { $0.gap != nil || $0.holdsConfiguration || $0.repeats != nil }
     }
 
     /// Why a stream's frame may not go on, or `nil` when it may.
@@ -139,6 +139,8 @@ struct PublishedStream {
     /// The spatial layers that this holds for.
     var gapLayers = SpatialLayers()
     var holdsConfiguration = false
+    /// After a resumption: frames that the publisher may send once more, not knowing that they have come.
+    var repeats: RepeatedFrames?
 
     init(id: UInt32, slot: StreamSlot, lane: Lane) {
         self.id = id

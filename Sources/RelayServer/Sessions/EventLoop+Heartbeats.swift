@@ -9,8 +9,8 @@ import WebSocketProtocol
 /// A WebSocket's time: pings, silence, keep-alive messages, and what must have happened by when. Each has its own instant on the timer wheel.
 extension EventLoop {
     func scheduleChannelTimer(_ channel: Channel) {
-        var deadline = channel.closing.nextDeadline
-        if channel.closing.maySend {
+        var deadline = channel.isParked ? channel.resumption.parkedUntil : channel.closing.nextDeadline
+        if channel.closing.maySend, !channel.isParked {
             deadline = min(deadline, channel.inbound.nextDeadline)
             deadline = min(deadline, channel.liveness.nextPing)
             deadline = min(deadline, channel.liveness.keepAliveDue)
@@ -32,7 +32,7 @@ extension EventLoop {
 
     /// When to look again whether the peer has stopped reading: it cannot have been stalled for long enough before.
     private func stallLook(_ channel: Channel) -> MonotonicInstant {
-        let progress = channel.connection.isBlocked ? channel.connection.lastProgress : channel.lastProgress
+        let progress = channel.connection.map { $0.isBlocked || $0.flow.isHeld ? $0.lastProgress : channel.lastProgress } ?? channel.lastProgress
         let due = progress.advanced(byMilliseconds: limits.stallMillisecondsMax)
         return due > now ? due : now.advanced(byMilliseconds: limits.stallMillisecondsMax)
     }
@@ -45,6 +45,10 @@ extension EventLoop {
     func channelTimer(_ channel: Channel) {
         channel.timer = nil
         defer { if !channel.isGone { scheduleChannelTimer(channel) } }
+        guard !channel.isParked else {
+            parkedTimer(channel)
+            return
+        }
         if channel.closing.expired(now: now) {
             endTransport(channel, reason: channel.closeReason ?? "close_timeout")
             return
@@ -73,7 +77,7 @@ extension EventLoop {
         channel.liveness.pinged(pingMilliseconds: limits.pingMilliseconds, now: now)
         let payload = channel.liveness.pings.sent(at: MonotonicClock.now()).bigEndian
         unsafe withUnsafeBytes(of: payload) { unsafe WebSocketFrameEncoder.append(.ping, $0, maskingKey: nil, to: &channel.control) }
-        markDirty(channel.connection)
+        markDirty(channel)
     }
 
     /// A pong, asked for or not.
@@ -94,7 +98,7 @@ extension EventLoop {
 
     /// For what stands between and counts no pings. Whoever does not read what waits for it is helped by no more of it.
     private func keepAlive(_ channel: Channel) {
-        guard channel.control.isEmpty, !channel.connection.isBlocked else {
+        guard channel.control.isEmpty, channel.connection?.isBlocked == false else {
             channel.liveness.lastSaid = now
             return
         }
@@ -104,11 +108,12 @@ extension EventLoop {
 
     /// Ends what carries the WebSocket: the TCP connection, or the HTTP/2 stream.
     func endTransport(_ channel: Channel, reason: String) {
-        if let stream = channel.stream, case .http2(let session) = channel.connection.phase {
+        guard let connection = channel.connection else { return }
+        if let stream = channel.stream, case .http2(let session) = connection.phase {
             session.reset(stream, .cancel)
-            drainHTTP2(channel.connection, session)
+            drainHTTP2(connection, session)
         } else {
-            close(channel.connection, reason: reason)
+            close(connection, reason: reason)
         }
     }
 }

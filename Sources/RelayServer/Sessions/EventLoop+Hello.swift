@@ -18,24 +18,40 @@ extension EventLoop {
             shared.audit.record("hello", by: "", from: "\(channel.clientAddress)", .refused(Refusal.unauthenticated.code))
             throw .unauthenticated
         }
+        if let resume = hello.resume {
+            try beginResume(channel, id, hello, resume, hello.wishes.map { _ in wishes })
+            return
+        }
         channel.sessionID = shared.sessionIDs.next()
         channel.device = hello.device
         channel.wishes = wishes
         keepAlive(channel, every: wishes.keepAliveMilliseconds)
         channel.state = .ready
         counters.sessions += 1
+        welcome(channel, id, resumed: nil)
+        enterPresence(channel)
+    }
+
+    /// The answer to `hello`, with a new token to resume by.
+    ///
+    /// - Parameter resumed: where a session stands that was resumed, as JSON.
+    func welcome(_ channel: Channel, _ id: UInt64, resumed: [UInt8]?) {
         let limits = RelayMessage.SessionLimits(
             controlMessageBytesMax: limits.controlMessageBytesMax, audioFrameBytesMax: limits.audioFrameBytesMax,
             videoFrameBytesMax: limits.videoFrameBytesMax, dataFrameBytesMax: limits.dataFrameBytesMax,
             streamsPerParticipantMax: limits.streamsPerParticipantMax, controlMessagesPerSecondMax: limits.controlMessagesPerSecondMax)
-        send(
-            channel,
-            .welcome(
-                id: id,
-                .init(
-                    version: EventLoop.protocolVersion, session: channel.sessionID, identity: channel.identity, limits: limits,
-                    serverTime: Double(WallClock.now()), node: shared.node)))
-        enterPresence(channel)
+        var welcome = RelayMessage.Welcome(
+            version: EventLoop.protocolVersion, session: channel.sessionID, identity: channel.identity, limits: limits,
+            serverTime: Double(WallClock.now()), node: shared.node)
+        if self.limits.resumeMilliseconds > 0 {
+            let ticket = shared.resumeTickets.issue(resumable(channel))
+            channel.resumption.ticket = ticket.digest
+            channel.resumption.welcomedAt = now
+            welcome.resumeToken = ticket.token
+            welcome.resumeMilliseconds = self.limits.resumeMilliseconds
+        }
+        let message = RelayMessage.welcome(id: id, welcome)
+        sendText(channel, resumed.map { message.encoded(with: "resumed", $0) } ?? message.encoded)
     }
 
     /// A token beside a certificate, or a newer one before the last one ends.

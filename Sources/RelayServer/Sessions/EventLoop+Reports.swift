@@ -66,7 +66,9 @@ extension EventLoop {
         }
         counters.liveness.receiverReports &+= 1
         // Who misses nothing gets less only because less is sent.
-        if !isComplete, !slots.isEmpty, covered.count == slots.count { tell(channel.connection, receivedBitsPerSecond: bitsPerSecond) }
+        if !isComplete, !slots.isEmpty, covered.count == slots.count, let connection = channel.connection {
+            tell(connection, receivedBitsPerSecond: bitsPerSecond)
+        }
         if channel.liveness.lastReport == nil { reporters.append(channel.handle) }
         channel.liveness.lastReport = now
     }

@@ -147,7 +147,7 @@ extension EventLoop {
     }
 
     func audit(_ act: String, _ channel: Channel, _ outcome: Audit.Outcome, _ details: [(String, String)]) {
-        shared.audit.record(act, by: channel.principal?.name ?? "", from: "\(channel.connection.address)", outcome, details)
+        shared.audit.record(act, by: channel.principal?.name ?? "", from: "\(channel.clientAddress)", outcome, details)
     }
 
     /// Takes a session out of its room or its lobby, whatever the cause, and says so to the home.
@@ -172,6 +172,7 @@ extension EventLoop {
         if !channel.isGone { room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished) }
         room.members.removeAll { $0.participant == membership.participant }
         if let account = room.fanout.removeSubscriber(membership.subscriber) { channel.liveness.departed.add(account) }
+        if !room.openGaps.isEmpty { room.openGaps.removeAll { $0.channel == channel.handle } }
         counters.participants -= 1
         releaseInterest(room)
         if room.members.isEmpty { dropRoom(room) }

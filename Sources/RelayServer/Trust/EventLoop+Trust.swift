@@ -31,7 +31,7 @@ extension EventLoop {
             if isListed { measure(connection) } else { recheck.connections.append(handle) }
         }
         for handle in channels.handles {
-            guard let channel = channels[handle], let peer = channel.forwarded else { continue }
+            guard let channel = channels[handle], let peer = channel.ownPeer else { continue }
             if context.isListed(peer) { measure(channel) } else { recheck.channels.append(handle) }
         }
     }
@@ -48,7 +48,7 @@ extension EventLoop {
         }
     }
 
-    private func measure(_ connection: Connection) {
+    func measure(_ connection: Connection) {
         if connection.identity != nil, let fault = connection.secure.peerFault(under: context) {
             endTrust(connection, reason: "certificate_\(fault.reason)")
         } else if let peer = connection.hop.forwarded, let fault = context.fault(ofForwarded: peer) {
@@ -57,8 +57,8 @@ extension EventLoop {
         }
     }
 
-    private func measure(_ channel: Channel) {
-        guard let peer = channel.forwarded, let fault = context.fault(ofForwarded: peer) else { return }
+    func measure(_ channel: Channel) {
+        guard let peer = channel.ownPeer, let fault = context.fault(ofForwarded: peer) else { return }
         endForwarded(channel, reason: "certificate_\(fault.reason)")
     }
 
@@ -71,7 +71,7 @@ extension EventLoop {
             if end < seconds { endTrust(connection, reason: "certificate_expired") }
         }
         for handle in channels.handles {
-            guard let channel = channels[handle], let peer = channel.forwarded, peer.identity.notAfter < seconds else { continue }
+            guard let channel = channels[handle], let peer = channel.ownPeer, peer.identity.notAfter < seconds else { continue }
             endForwarded(channel, reason: "certificate_expired")
         }
     }

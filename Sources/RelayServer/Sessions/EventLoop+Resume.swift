@@ -1,0 +1,266 @@
+import HTTPTransport
+import Reactor
+import RelayBase
+import RelayRooms
+import Signalling
+import Synchronization
+import TLSTransport
+import WebSocketProtocol
+
+// Coming back to a session. The newcomer's connection goes to the session's loop first, if it is another's; there the session takes over what carries the
+// newcomer's WebSocket, and the newcomer's channel gets what carried the session until then, if that still lives, to close it in good order.
+extension EventLoop {
+    // MARK: At the newcomer's loop
+
+    /// `hello` with a token to resume by. What the client sends behind it waits until it is settled.
+    func beginResume(
+        _ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello, _ request: ClientRequest.Resumption, _ wishes: SessionWishes?
+    ) throws(Refusal) {
+        guard let principal = channel.principal, channel.tokenBudget.take(byteCount: 0, now: now) else { throw refuseResume(channel, "rate") }
+        guard request.token.utf8.count == ResumeTickets.tokenTextBytes else { throw refuseResume(channel, "unknown") }
+        let (digest, found) = shared.resumeTickets.claim(request.token, by: ResumeOwner(principal))
+        switch found {
+        case .unknown: throw refuseResume(channel, "unknown")
+        case .anothers: throw refuseResume(channel, "identity")
+        case .session(let session):
+            let claim = ResumeClaim(
+                digest: digest, session: session, newcomer: address(of: channel), requestID: id, received: request.received,
+                wishes: wishes, device: hello.device)
+            guard session.address.loop == index || channel.connection.map(mayMove) == true else {
+                shared.resumeTickets.insert(digest, session)
+                throw refuseResume(channel, "connection_shared")
+            }
+            hold(channel, true)
+            // Not here, in the middle of what has just been read.
+            post(.resume(claim), to: index)
+        }
+    }
+
+    private func refuseResume(_ channel: Channel, _ reason: String) -> Refusal {
+        counters.resumesRefused[reason, default: 0] &+= 1
+        audit("resume", channel, .refused(Refusal.resumeRefused.code), [("reason", reason)])
+        return .resumeRefused
+    }
+
+    /// Stops taking what comes, or goes on.
+    private func hold(_ channel: Channel, _ isHeld: Bool) {
+        channel.isHeld = isHeld
+        if channel.stream == nil { channel.connection?.isHeld = isHeld }
+    }
+
+    /// Goes on with what came meanwhile.
+    private func release(_ channel: Channel) {
+        hold(channel, false)
+        var held = ByteQueue()
+        swap(&held, &channel.heldInput)
+        if !held.isEmpty { unsafe receivedWebSocket(channel, held.readableInPlace) }
+        guard !channel.isGone, let connection = channel.connection, connections.contains(connection.handle) else { return }
+        if let stream = channel.stream, case .http2(let session) = connection.phase {
+            data(connection, session, stream)
+            drainHTTP2(connection, session)
+        } else {
+            readable(connection)
+        }
+    }
+
+    /// The claim has come to nothing. Its session, if it still is, may be claimed again.
+    private func giveBack(_ claim: ResumeClaim) {
+        guard claim.session.address.loop == index else {
+            post(.resumeAbandoned(claim), to: claim.session.address.loop)
+            return
+        }
+        abandoned(claim)
+    }
+
+    func abandoned(_ claim: ResumeClaim) {
+        guard let channel = channels[Handle(packed: claim.session.address.token)],
+            channel.resumption.ticket == claim.digest || channel.resumption.spent == claim.digest
+        else { return }
+        shared.resumeTickets.insert(claim.digest, claim.session)
+    }
+
+    // MARK: At the session's loop
+
+    /// Carries a claim on: to the session's loop, and there to the home of its room, for what the client has to be told.
+    func resume(_ claim: ResumeClaim) {
+        guard let newcomer = channels[Handle(packed: claim.newcomer.token)], newcomer.closing.maySend, let connection = newcomer.connection else {
+            giveBack(claim)
+            return
+        }
+        guard claim.session.address.loop == index else {
+            if mayMove(connection) {
+                move(connection, for: claim)
+            } else {
+                giveBack(claim)
+                settle(newcomer, claim, refusedFor: "connection_shared")
+            }
+            return
+        }
+        guard let channel = session(of: claim) else {
+            settle(newcomer, claim, refusedFor: "ended")
+            return
+        }
+        // Its client is here: the time does not run out while the room's home is asked.
+        if channel.isParked {
+            channel.resumption.parkedUntil = max(channel.resumption.parkedUntil, now.advanced(byMilliseconds: EventLoop.resumeMillisecondsMin))
+            scheduleChannelTimer(channel)
+        }
+        if let membership = channel.membership {
+            post(.describe(membership.room.number, membership.participant, for: claim), to: membership.home)
+        } else {
+            complete(claim, nil)
+        }
+    }
+
+    private static let resumeMillisecondsMin: UInt64 = 5_000
+
+    private func session(of claim: ResumeClaim) -> Channel? {
+        guard let channel = channels[Handle(packed: claim.session.address.token)], channel.sessionID != "", channel.closing.maySend,
+            channel.resumption.ticket == claim.digest || channel.resumption.spent == claim.digest
+        else { return nil }
+        return channel
+    }
+
+    private func settle(_ newcomer: Channel, _ claim: ResumeClaim, refusedFor reason: String) {
+        refuse(newcomer, claim.requestID, refuseResume(newcomer, reason))
+        release(newcomer)
+    }
+
+    /// The end of a claim: the session has its new connection, and its client is told where it stands.
+    ///
+    /// - Parameter joined: the room as its home describes it; `nil` when the session is in none.
+    func complete(_ claim: ResumeClaim, _ joined: Joined?) {
+        guard let newcomer = channels[Handle(packed: claim.newcomer.token)], newcomer.closing.maySend, newcomer.connection != nil else {
+            abandoned(claim)
+            return
+        }
+        guard let channel = session(of: claim) else {
+            settle(newcomer, claim, refusedFor: "ended")
+            return
+        }
+        hold(newcomer, false)
+        takeOver(channel, from: newcomer, goesOnWhereItWas: claim.received == nil)
+        if let wishes = claim.wishes { wish(channel, wishes) }
+        channel.device = claim.device ?? channel.device
+        let gaps = replay(channel, claim.received)
+        withdrawTickets(of: channel)
+        channel.resumption.spent = claim.digest
+        welcome(channel, claim.requestID, resumed: resumed(channel, joined, gaps))
+        for gap in gaps { send(channel, .streamGap(gap)) }
+        if let joined, channel.membership?.isOf(joined.room, joined.participant) == true {
+            for message in joined.lobby { sendText(channel, message) }
+        }
+        counters.sessionsResumed &+= 1
+        shared.log.info("session_resumed", [("session", channel.sessionID), ("address", "\(channel.clientAddress)")])
+        if let room = channel.membership?.room { markDirty(room) }
+        prove(channel, as: newcomer)
+        release(channel)
+    }
+
+    /// Gives a session what carries the newcomer's WebSocket, and the newcomer's channel what carried the session's.
+    private func takeOver(_ channel: Channel, from newcomer: Channel, goesOnWhereItWas: Bool) {
+        let wasParked = channel.isParked
+        if wasParked {
+            unpark(channel)
+            if let membership = channel.membership {
+                membership.room.fanout.unpark(Int(membership.subscriber.index), asksForKeyFrames: goesOnWhereItWas)
+            }
+        } else if let membership = channel.membership {
+            membership.room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished)
+        }
+        channel.exchangeTransport(with: newcomer)
+        scheduleChannelTimer(channel)
+        if wasParked {
+            _ = channels.remove(newcomer.handle)
+            newcomer.isGone = true
+            if let timer = newcomer.timer { timers.cancel(timer) }
+        } else {
+            beginClose(newcomer, .normalClosure, reason: "replaced", counted: "replaced")
+        }
+    }
+
+    /// Who the client has proven to be on the new connection is who it is from now on; a token that the session lives by stands beside that.
+    private func prove(_ channel: Channel, as newcomer: Channel) {
+        guard var principal = newcomer.principal else { return }
+        channel.forwarded = newcomer.forwarded
+        if let token = newcomer.token {
+            channel.token = token
+        } else if let token = channel.token {
+            principal.add(token)
+        }
+        newcomer.token = nil
+        newcomer.forwarded = nil
+        guard principal != channel.principal else { return }
+        channel.principal = principal
+        review(channel)
+        enterPresence(channel)
+    }
+
+    private func wish(_ channel: Channel, _ wishes: SessionWishes) {
+        channel.wishes = wishes
+        keepAlive(channel, every: wishes.keepAliveMilliseconds)
+        guard let membership = channel.membership else { return }
+        membership.room.fanout.setWishes(Int(membership.subscriber.index), wishes.egress)
+    }
+
+    // MARK: What the client is told
+
+    private func resumed(_ channel: Channel, _ joined: Joined?, _ gaps: [RelayMessage.StreamGap]) -> [UInt8] {
+        var session = RelayMessage.ResumedSession(room: nil, subscribed: [], published: [], gaps: gaps)
+        if case .waiting(let place, _) = channel.state { session.waiting = place.name.text }
+        guard let membership = channel.membership, let joined, membership.isOf(joined.room, joined.participant) else {
+            return session.encoded(participants: [])
+        }
+        let room = membership.room
+        session.room = RelayMessage.RoomEntry(
+            room: joined.name.text, participant: joined.participant.value, role: joined.role, locked: joined.isLocked, participants: nil,
+            streams: joined.streams.map(\.info))
+        session.subscribed = room.fanout.subscribed(Int(membership.subscriber.index)).filter { room.fanout.isOpen($0) }
+            .map { room.fanout.streams[$0.index].id }
+        for place in membership.published.indices where !membership.published[place].hasEnded {
+            let stream = membership.published[place]
+            let last = room.fanout.lastSequence(of: stream.slot)
+            session.published.append(RelayMessage.ResumedStream(stream: stream.id, sequence: last))
+            if let last { membership.expectRepeats(at: place, after: last) }
+        }
+        return session.encoded(participants: joined.participants)
+    }
+
+}
+
+extension Channel {
+    /// Exchanges what carries the WebSocket and what goes with it; everything else is the session's.
+    fileprivate func exchangeTransport(with other: Channel) {
+        other.connection?.put(self, on: other.stream)
+        connection?.put(other, on: stream)
+        (connection, other.connection) = (other.connection, connection)
+        (stream, other.stream) = (other.stream, stream)
+        swap(&inbound, &other.inbound)
+        swap(&closing, &other.closing)
+        swap(&deflate, &other.deflate)
+        swap(&unfinished, &other.unfinished)
+        swap(&control, &other.control)
+        swap(&heldInput, &other.heldInput)
+        swap(&lastReceived, &other.lastReceived)
+        swap(&liveness.pings, &other.liveness.pings)
+        swap(&liveness.nextPing, &other.liveness.nextPing)
+        swap(&liveness.roundTrip, &other.liveness.roundTrip)
+        satisfiedInBatch = 0
+        other.satisfiedInBatch = 0
+        swap(&lastProgress, &other.lastProgress)
+        swap(&endsAfterFlush, &other.endsAfterFlush)
+        swap(&clientAddress, &other.clientAddress)
+    }
+}
+
+extension Connection {
+    /// Puts another channel in the place of the one that a stream carries; without a stream, that the connection carries.
+    fileprivate func put(_ channel: Channel, on stream: HTTP2StreamID?) {
+        guard let stream else {
+            phase = .webSocket(channel)
+            return
+        }
+        guard let place = channels.firstIndex(where: { $0.stream == stream }) else { return }
+        channels[place].channel = channel
+    }
+}
