@@ -162,7 +162,7 @@ extension RelayLoop {
 
     func wantKeyFrame(_ number: RoomNumber, _ stream: UInt32) {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
-        room.fanout.wantKeyFrame(slot, isRepeated: true)
+        room.fanout.wantKeyFrame(slot)
         markDirty(room)
     }
 
