@@ -30,7 +30,7 @@ extension EventLoop {
             if room.fanout.hasVideo { surveyLayers(room) }
             let hasLayers = room.fanout.hasLayers
             for (_, member) in room.members {
-                guard let channel = channels[member], let membership = channel.membership else { continue }
+                guard let channel = channels[member], !channel.isParked, let membership = channel.membership else { continue }
                 let view = bandwidth(of: channel)
                 tellCongestion(channel, membership, view)
                 let isTight = view.isLimited || view.isCongested
@@ -48,7 +48,11 @@ extension EventLoop {
 
     /// What a session's connection carries: over HTTP/2, its share of it.
     func bandwidth(of channel: Channel) -> BandwidthView {
-        BandwidthView()
+        guard let connection = channel.connection else { return BandwidthView() }
+        let flow = connection.flow
+        let sharers = connection.webSockets.count { $0.membership != nil }
+        return BandwidthView(
+            bitsPerSecond: flow.bitsPerSecond.map { $0 / max(sharers, 1) }, isLimited: flow.isLimited, isCongested: flow.isCongested)
     }
 
     // MARK: Publishers' streams
