@@ -108,7 +108,7 @@ package struct RoomFanout: ~Copyable {
     mutating func freeEndedStreams() {
         for index in 0..<streams.endIndex where streams.isLive(index) {
             let lane = streams[index].lane
-            guard let endedAt = streams[index].endedAt, self[lane].first >= endedAt || self[lane].count == 0 else { continue }
+            guard let endedAt = streams[index].endedAt, self[lane].needed >= endedAt || self[lane].count == 0 else { continue }
             for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) {
                 closeInterest(subscriber, StreamSlot(index))
             }
