@@ -68,9 +68,12 @@ package struct Limits: Sendable, Equatable {
     /// What a lane log keeps of frames that everybody has been served, for sessions that resume.
     package var replayBytesMax = 256 << 10
     package var gopCacheBytesMax = 8 << 20
+    package var gopCacheMillisecondsMax: UInt64 = 10_000
     /// What all rooms of one loop hold for late joiners, copies under way included.
     package var cacheBytesMax = 256 << 20
     package var keyFrameRequestMillisecondsMin: UInt64 = 500
+    /// What key frames that are asked for may be of a layer's bit rate.
+    package var keyFrameBitRateSharePercent = 25
 
     package init() {}
 }

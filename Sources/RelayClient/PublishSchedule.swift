@@ -51,6 +51,11 @@ package struct SequenceAccount: Sendable, Equatable {
 
     package init() {}
 
+    /// What comes next is numbered apart from what came: another spatial layer.
+    package mutating func beginAnotherNumbering() {
+        newest = nil
+    }
+
     package mutating func take(sequence: UInt32, byteCount: Int) {
         frames &+= 1
         bytes &+= UInt64(clamping: byteCount)

@@ -66,7 +66,7 @@ enum MessageFraming {
         return frames
     }
 
-    private static func headerByteCount(ofMessage bytes: UnsafeRawBufferPointer) -> Int {
+    static func headerByteCount(ofMessage bytes: UnsafeRawBufferPointer) -> Int {
         switch unsafe bytes[1] {
         case 126: 4
         case 127: 10

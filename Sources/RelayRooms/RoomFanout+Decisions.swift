@@ -19,17 +19,23 @@ extension RoomFanout {
 
     /// Whether the entry of that sequence is for the subscriber.
     func isDue(_ subscriber: Int, _ entry: LaneEntry, _ sequence: UInt64) -> Bool {
-        wants(subscriber, entry) && sequence >= subscribers[subscriber].interests[entry.slot.index].from
+        let slot = entry.slot.index
+        return slot < subscribers[subscriber].interests.count && subscribers[subscriber].interests[slot].holds(sequence, entry.traits) != .foreign
     }
 
-    /// Whether the subscriber gets entries of that kind at all, wherever it stands.
-    func wants(_ subscriber: Int, _ entry: LaneEntry) -> Bool {
+    /// What an entry is to the subscriber, wherever it has begun.
+    func holding(_ subscriber: Int, _ entry: LaneEntry, _ sequence: UInt64) -> StreamInterest.Holding {
         let slot = entry.slot.index
-        return slot < subscribers[subscriber].interests.count && subscribers[subscriber].interests[slot].isWanted
+        return slot < subscribers[subscriber].interests.count ? subscribers[subscriber].interests[slot].chosen(sequence, entry.traits) : .foreign
     }
 
     func decide(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ now: MonotonicInstant, _ deadline: UInt64) -> EgressDecision {
-        guard isDue(subscriber, entry, subscribers[subscriber][lane].sequence) else { return .pass }
+        guard entry.slot.index < subscribers[subscriber].interests.count else { return .pass }
+        switch subscribers[subscriber].interests[entry.slot.index].holds(subscribers[subscriber][lane].sequence, entry.traits) {
+        case .foreign: return .pass
+        case .outdated: return .supersede
+        case .due: break
+        }
         if hasExpired(subscriber, entry, now, deadline) { return .expire }
         let interest = subscribers[subscriber].interests[entry.slot.index]
         if lacksConfiguration(subscriber, lane, entry) { return .supersede }
@@ -40,8 +46,9 @@ extension RoomFanout {
 
     /// Whether the entry at the cursor needs a configuration that the subscriber has missed and that another has replaced since: it can be given no more.
     private func lacksConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) -> Bool {
-        subscribers[subscriber].interests[entry.slot.index].owesConfiguration && !entry.traits.contains(.configuration)
-            && subscribers[subscriber][lane].sequence < streams[entry.slot.index].configuredFrom
+        guard owesConfiguration(subscriber, lane, entry) else { return false }
+        let configured = streams[entry.slot.index].configured(entry.traits.spatial)
+        return subscribers[subscriber][lane].sequence < streams[entry.slot.index].layers[configured].configuredFrom
     }
 
     /// Whether an entry that is for the subscriber has waited beyond its deadline: the class's, or the shorter one that the subscriber wished for.
@@ -61,10 +68,12 @@ extension RoomFanout {
         switch decide(subscriber, lane, entry, now, deadline) {
         case .serve, .expire:
             subscribers[subscriber].account.expired &+= 1
-            noteLoss(subscriber, lane, entry.slot, entry.traits)
+            noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
         case .supersede:
             subscribers[subscriber].account.superseded &+= 1
-            if lacksConfiguration(subscriber, lane, entry) { noteLoss(subscriber, lane, entry.slot, entry.traits) }
+            if lacksConfiguration(subscriber, lane, entry) {
+                noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
+            }
         case .pass:
             break
         }
@@ -103,7 +112,9 @@ extension RoomFanout {
     /// Passes over the entry at the cursor, and with it what may refer to it: of its stream, the same and higher temporal layers up to the next base frame.
     mutating func giveWay(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) {
         subscribers[subscriber].account.superseded &+= 1
-        if !entry.traits.contains(.discardable) { noteLoss(subscriber, lane, entry.slot, entry.traits) }
+        if !entry.traits.contains(.discardable) {
+            noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
+        }
         subscribers[subscriber][lane].sequence &+= 1
     }
 
@@ -122,7 +133,8 @@ extension RoomFanout {
         }
     }
 
-    mutating func noteLoss(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot, _ traits: FrameTraits) {
+    /// - Parameter sequence: where the lost frame lay in the log, or would have.
+    mutating func noteLoss(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot, _ traits: FrameTraits, at sequence: UInt64) {
         if traits.contains(.configuration) {
             subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
         } else if lane == .video, !traits.contains(.discardable) {
@@ -131,18 +143,28 @@ extension RoomFanout {
                 subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: broken)
             } else {
                 subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: true)
-                if !subscribers[subscriber].isParked { setKeyFrameWanted(slot, true) }
+                guard !subscribers[subscriber].isParked else { return }
+                // A key frame of another layer may follow in the log already.
+                let interest = subscribers[subscriber].interests[slot.index]
+                if sequence >= interest.changedAt || !interest.changeBeginsWithKey { needKeyFrame(slot, traits.spatial) }
             }
         }
     }
 
-    /// Queues the stream's configuration once more, as a further frame: the one that was dropped is accounted already.
-    mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot) {
+    func owesConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) -> Bool {
+        let interest = subscribers[subscriber].interests[entry.slot.index]
+        return interest.owesConfiguration && subscribers[subscriber][lane].sequence >= interest.owesFrom && !entry.traits.contains(.configuration)
+    }
+
+    /// Queues the configuration of an entry's layer once more, as a further frame: the one that was dropped is accounted already.
+    mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) {
+        let slot = entry.slot
+        let spatial = streams[slot.index].configured(entry.traits.spatial)
         // A frame is not sent without its configuration because others hold the memory: it is small, and goes at once.
-        budget.takeAnyway(streams[slot.index].configuration.count)
+        budget.takeAnyway(streams[slot.index].layers[spatial].configuration.count)
         subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
-        guard !streams[slot.index].configuration.isEmpty else { return }
-        unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].configuration.readable)
+        guard !streams[slot.index].layers[spatial].configuration.isEmpty else { return }
+        unsafe subscribers[subscriber][lane].prelude.append(streams[slot.index].layers[spatial].configuration.readable)
         subscribers[subscriber][lane].preludeFrames &+= 1
         subscribers[subscriber].account.entered &+= 1
     }

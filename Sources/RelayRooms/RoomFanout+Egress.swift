@@ -127,8 +127,8 @@ extension RoomFanout {
                     giveWay(subscriber, lane, entry)
                     continue
                 }
-                if subscribers[subscriber].interests[entry.slot.index].owesConfiguration, !entry.traits.contains(.configuration) {
-                    payConfiguration(subscriber, lane, entry.slot)
+                if owesConfiguration(subscriber, lane, entry) {
+                    payConfiguration(subscriber, lane, entry)
                     guard pullPrelude(subscriber, lane, &room, now) else { return false }
                 }
                 guard serve(subscriber, lane, entry, &room, now) else { return false }
@@ -172,7 +172,7 @@ extension RoomFanout {
     ) -> Bool {
         let sequence = subscribers[subscriber][lane].sequence
         guard subscribers[subscriber][lane].wantedStreams == laneStreams[lane], subscribers[subscriber][lane].troubledStreams == 0,
-            sequence >= subscribers[subscriber][lane].plainFrom, !room.bundles
+            subscribers[subscriber][lane].filteredStreams == 0, sequence >= subscribers[subscriber][lane].plainFrom, !room.bundles
         else { return false }
         let oldest = self[lane][sequence]
         let newest = self[lane][self[lane].next &- 1]

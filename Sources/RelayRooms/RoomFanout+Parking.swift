@@ -16,9 +16,9 @@ extension RoomFanout {
     package mutating func unpark(_ subscriber: Int, asksForKeyFrames: Bool) {
         subscribers[subscriber].isParked = false
         guard asksForKeyFrames else { return }
-        for slot in subscribers[subscriber].interests.indices
-        where subscribers[subscriber].interests[slot].isWanted && subscribers[subscriber].interests[slot].awaitsKey {
-            setKeyFrameWanted(StreamSlot(slot), true)
+        for slot in subscribers[subscriber].interests.indices {
+            let interest = subscribers[subscriber].interests[slot]
+            if interest.isWanted, interest.awaitsKey, !interest.layer.isNone { needKeyFrame(StreamSlot(slot), interest.layer.spatial) }
         }
     }
 
@@ -26,16 +26,19 @@ extension RoomFanout {
     package func awaitsNewest(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
         guard streams.isLive(slot.index), streams[slot.index].lane == .video, self[.video].count > 0 else { return false }
         let entry = self[.video][self[.video].next &- 1]
-        return entry.slot == slot && wants(subscriber, entry) && subscribers[subscriber].interests[slot.index].awaitsKey
+        return entry.slot == slot && isDue(subscriber, entry, self[.video].next &- 1) && subscribers[subscriber].interests[slot.index].awaitsKey
     }
 
-    /// The media time between two frames of a stream without the length of the first, in ticks.
-    package func gap(_ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark) -> StreamGapMeasure {
-        StreamGapMeasure(frames: next.sequence &- mark.sequence &- 1, ticks: ticks(slot, from: mark, to: next, measured: nil))
+    /// What lies between two frames of the layer that a subscriber gets of a stream.
+    package func gap(_ subscriber: Int, _ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark) -> StreamGapMeasure {
+        StreamGapMeasure(frames: next.sequence &- mark.sequence &- 1, ticks: ticks(subscriber, slot, from: mark, to: next, measured: nil))
     }
 
-    /// The sequence number of the last frame that came of a stream; `nil` when none has.
-    package func lastSequence(of slot: StreamSlot) -> UInt32? {
-        streams.isLive(slot.index) ? streams[slot.index].lastSequence : nil
+    /// The sequence number of the last frame that came of a stream, for each of its spatial layers; `nil` where none has.
+    package func lastSequences(of slot: StreamSlot) -> [UInt32?] {
+        guard streams.isLive(slot.index) else { return [] }
+        return streams[slot.index].layers.indices.map { layer in
+            streams[slot.index].layers[layer].position.isKnown ? streams[slot.index].layers[layer].position.sequence : nil
+        }
     }
 }

@@ -78,6 +78,7 @@ extension RoomFanout {
             reclaim(lane, now: now)
             self[lane].releaseMemoryIfSilent()
         }
+        forgetOldGroups(now)
         freeEndedStreams()
     }
 }

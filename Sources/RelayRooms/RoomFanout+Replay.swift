@@ -38,10 +38,18 @@ extension RoomFanout {
             return StreamGapMeasure()
         }
         let lane = streams[slot.index].lane
-        if !streams[slot.index].configuration.isEmpty { subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true) }
+        let interest = subscribers[subscriber].interests[slot.index]
+        // A paused stream goes on with a key frame, whatever the client has.
+        guard !interest.layer.isNone else { return StreamGapMeasure() }
+        if !streams[slot.index].layers[streams[slot.index].configured(interest.layer.spatial)].configuration.isEmpty {
+            subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
+        }
         subscribers[subscriber].interests[slot.index].countsFrom = .zero
         if let gap = goOnInPrelude(subscriber, slot, lane, mark) { return gap }
-        let place = findPlace(subscriber, slot, lane, mark, now)
+        // Sequence numbers count each layer's frames: the client's last frame may be of another layer than it gets now.
+        let isOfOtherLayer = streams[slot.index].layers.count > 1 && interest.changedAt > 0
+        let place = findPlace(subscriber, slot, lane, isOfOtherLayer ? nil : mark, after: isOfOtherLayer ? mark?.timestamp : nil, now)
+        let mark = isOfOtherLayer ? nil : mark
         guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place) }
         let isAhead = !goBack(subscriber, slot, lane, to: start)
         if lane == .video {
@@ -51,26 +59,26 @@ extension RoomFanout {
         }
         guard let mark else { return StreamGapMeasure() }
         let frames = place.mark.sequence &- mark.sequence &- 1
-        return StreamGapMeasure(frames: frames, ticks: frames == 0 ? 0 : ticks(slot, from: mark, to: place.mark, measured: place.ticks))
+        return StreamGapMeasure(frames: frames, ticks: frames == 0 ? 0 : ticks(subscriber, slot, from: mark, to: place.mark, measured: place.ticks))
     }
 
     /// Nothing that is there is of use: the stream goes on with what comes.
     private mutating func wait(
         _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ place: ReplayPlace
     ) -> StreamGapMeasure {
-        let position = streams[slot.index].position
+        let position = position(subscriber, slot)
         let isMissing = position.isKnown && (mark.map { SerialNumber(position.sequence).isNewer(than: SerialNumber($0.sequence)) } ?? true)
         let needsKey = lane == .video && (mark == nil || (isMissing && !place.isUnbroken))
         if lane == .video {
             subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: needsKey)
             if isMissing, !needsKey { subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: 1) }
         }
-        if needsKey { setKeyFrameWanted(slot, true) }
+        if needsKey { needKeyFrame(slot, subscribers[subscriber].interests[slot.index].layer.spatial) }
         guard let mark, isMissing else { return StreamGapMeasure(isOpen: needsKey) }
         let next = ReceivedMark(sequence: position.sequence &+ 1, timestamp: position.timestamp &+ position.frameTicks)
         return StreamGapMeasure(
             frames: position.sequence &- mark.sequence,
-            ticks: ticks(slot, from: mark, to: next, measured: place.ticks.map { $0 &+ position.frameTicks }), isOpen: lane == .video)
+            ticks: ticks(subscriber, slot, from: mark, to: next, measured: place.ticks.map { $0 &+ position.frameTicks }), isOpen: lane == .video)
     }
 
     /// Where a stream can go on.
@@ -86,7 +94,7 @@ extension RoomFanout {
     }
 
     private func findPlace(
-        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ now: MonotonicInstant
+        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, after timestamp: UInt32?, _ now: MonotonicInstant
     ) -> ReplayPlace {
         let deadline = deadlineNanoseconds(lane)
         var place = ReplayPlace()
@@ -96,23 +104,25 @@ extension RoomFanout {
         while sequence < self[lane].next {
             let entry = self[lane][sequence]
             defer { sequence &+= 1 }
-            guard entry.slot == slot, wants(subscriber, entry), !entry.traits.contains(.configuration), let header = header(lane, entry) else {
+            let holding = holding(subscriber, entry, sequence)
+            guard entry.slot == slot, holding != .foreign, !entry.traits.contains(.configuration), let header = header(lane, entry) else {
                 continue
             }
+            if let timestamp, !SerialNumber(header.timestamp).isNewer(than: SerialNumber(timestamp)) { continue }
             if let mark, let before = previous {
                 guard SerialNumber(header.sequence).isNewer(than: SerialNumber(mark.sequence)) else { continue }
                 if header.sequence != before.sequence &+ 1 { place.isUnbroken = false }
                 if header.sequence == mark.sequence &+ 1 {
                     place.ticks = 0
                 } else {
-                    let step = header.flags.contains(.discontinuity) ? streams[slot.index].position.frameTicks : header.timestamp &- before.timestamp
+                    let step = header.flags.contains(.discontinuity) ? position(subscriber, slot).frameTicks : header.timestamp &- before.timestamp
                     place.ticks = place.ticks.map { $0 &+ step }
                 }
             }
             place.mark = ReceivedMark(sequence: header.sequence, timestamp: header.timestamp)
             if mark != nil { previous = place.mark }
             let isUsable = lane != .video || entry.traits.contains(.key) || (place.isUnbroken && entry.traits.isBase)
-            if isUsable, !hasExpired(subscriber, entry, now, deadline) {
+            if isUsable, holding == .due, !hasExpired(subscriber, entry, now, deadline) {
                 if entry.traits.contains(.key) { place.isUnbroken = false }
                 place.sequence = sequence
                 return place
@@ -120,8 +130,8 @@ extension RoomFanout {
             if entry.traits.isBase, !entry.traits.contains(.discardable) { place.isUnbroken = false }
         }
         // Frames may have come that the log does not keep any more.
-        if let previous, streams[slot.index].position.isKnown,
-            SerialNumber(streams[slot.index].position.sequence).isNewer(than: SerialNumber(previous.sequence))
+        if let previous, position(subscriber, slot).isKnown,
+            SerialNumber(position(subscriber, slot).sequence).isNewer(than: SerialNumber(previous.sequence))
         {
             place.isUnbroken = false
         }
@@ -136,7 +146,7 @@ extension RoomFanout {
         var sequence = start
         while sequence < end {
             let entry = self[lane][sequence]
-            if entry.slot == slot, wants(subscriber, entry) { subscribers[subscriber].account.entered &+= 1 }
+            if entry.slot == slot, holding(subscriber, entry, sequence) != .foreign { subscribers[subscriber].account.entered &+= 1 }
             sequence &+= 1
         }
         if start < cursor {
@@ -168,7 +178,12 @@ extension RoomFanout {
         }
         guard let mark, !isContiguous, SerialNumber(first.sequence).isNewer(than: SerialNumber(mark.sequence)) else { return StreamGapMeasure() }
         let next = ReceivedMark(sequence: first.sequence, timestamp: first.timestamp)
-        return StreamGapMeasure(frames: first.sequence &- mark.sequence &- 1, ticks: ticks(slot, from: mark, to: next, measured: nil))
+        return StreamGapMeasure(frames: first.sequence &- mark.sequence &- 1, ticks: ticks(subscriber, slot, from: mark, to: next, measured: nil))
+    }
+
+    /// Where the layer stands that a subscriber gets.
+    private func position(_ subscriber: Int, _ slot: StreamSlot) -> StreamPosition {
+        streams[slot.index].layers[subscribers[subscriber].interests[slot.index].layer.spatial].position
     }
 
     private func header(_ lane: Lane, _ entry: LaneEntry) -> MediaHeader? {
@@ -176,11 +191,11 @@ extension RoomFanout {
     }
 
     /// The media time between two frames without the length of the first: as it was measured frame by frame, else from their timestamps.
-    func ticks(_ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark, measured: UInt32?) -> UInt32 {
+    func ticks(_ subscriber: Int, _ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark, measured: UInt32?) -> UInt32 {
         if let measured { return measured }
         let frames = next.sequence &- mark.sequence &- 1
         guard frames > 0 else { return 0 }
-        let frameTicks = streams[slot.index].position.frameTicks
+        let frameTicks = position(subscriber, slot).frameTicks
         let step = next.timestamp &- mark.timestamp
         if step >= frameTicks, step <= UInt32(Int32.max) { return step - frameTicks }
         // Timestamps started afresh in between: frames are taken to be as long as their like.

@@ -34,63 +34,55 @@ extension RoomFanout {
 
     /// Subscribes to a stream: the configuration and what is cached since the last key frame come first, then the live edge.
     ///
+    /// - Parameter choice: the layers to be had of video; nothing is given of a paused stream until ``setLayerTarget(_:_:_:now:)`` says so.
     /// - Returns: whether the stream has cached what a decoder needs to start; if not, a key frame is wanted.
     @discardableResult
-    package mutating func subscribe(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
+    package mutating func subscribe(
+        _ subscriber: Int, _ slot: StreamSlot, _ choice: LayerChoice = LayerChoice(spatial: 0), now: MonotonicInstant
+    ) -> Bool {
         guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return false }
         let lane = streams[slot.index].lane
         while subscribers[subscriber].interests.count <= slot.index { subscribers[subscriber].interests.append(StreamInterest()) }
         guard !subscribers[subscriber].interests[slot.index].isWanted else { return true }
-        subscribers[subscriber].interests[slot.index] = StreamInterest(
-            isWanted: true, from: self[lane].next, since: self[lane].next, appendedAtStart: streams[slot.index].appended)
+        let layers = lane == .video ? choice : LayerChoice(spatial: 0)
+        if !layers.isNone { growLayers(slot, upTo: layers.spatial) }
+        subscribers[subscriber].interests[slot.index] = StreamInterest(isWanted: true, since: self[lane].next)
         subscribers[subscriber][lane].wantedStreams += 1
-        subscribers[subscriber][lane].plainFrom = self[lane].next
         streams[slot.index].subscribers += 1
-        let groupBytes = streams[slot.index].groupOfPictures.count
-        // A client that subscribes again and again without reading is given no second copy.
-        let preludeBytes = streams[slot.index].configuration.count + groupBytes
-        let hasRoom = subscribers[subscriber][lane].prelude.count + groupBytes <= limits.gopCacheBytesMax && budget.take(preludeBytes)
-        if !streams[slot.index].configuration.isEmpty {
-            if hasRoom {
-                unsafe givePrelude(subscriber, lane, streams[slot.index].configuration.readable, frames: 1)
-            } else {
-                subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
-            }
-        }
-        guard lane == .video else { return true }
-        guard hasRoom, groupBytes > 0 else {
-            subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: true)
-            setKeyFrameWanted(slot, true)
-            return false
-        }
-        unsafe givePrelude(subscriber, lane, streams[slot.index].groupOfPictures.readable, frames: streams[slot.index].groupFrames)
-        subscribers[subscriber][lane].preludeHoldsGroup = true
-        subscribers[subscriber].interests[slot.index].countsFrom = .distantFuture
-        return true
+        setTarget(subscriber, slot, layers)
+        return begin(subscriber, slot, layers, now: now)
     }
 
-    private mutating func givePrelude(_ subscriber: Int, _ lane: Lane, _ messages: UnsafeRawBufferPointer, frames: UInt64) {
-        unsafe subscribers[subscriber][lane].prelude.append(messages)
-        subscribers[subscriber][lane].preludeFrames &+= frames
-        subscribers[subscriber].account.entered &+= frames
+    /// Ends a subscriber's interest in a slot and moves its frames into ``FrameAccount/entered``.
+    mutating func closeInterest(_ subscriber: Int, _ slot: StreamSlot) {
+        guard isSubscribed(subscriber, slot) else { return }
+        let lane = streams[slot.index].lane
+        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max)
+        setTarget(subscriber, slot, .none)
+        setLayer(subscriber, slot, .none)
+        if subscribers[subscriber].interests[slot.index].isFiltered { subscribers[subscriber][lane].filteredStreams -= 1 }
+        subscribers[subscriber].interests[slot.index] = StreamInterest()
+        subscribers[subscriber][lane].wantedStreams -= 1
+        if subscribers[subscriber][lane].shortestDelay != .max { noteDelays(subscriber, lane) }
+        streams[slot.index].subscribers -= 1
     }
 
     /// Lets go of a stream: its frames that are still queued for the subscriber are dropped and accounted.
     package mutating func unsubscribe(_ subscriber: Int, _ slot: StreamSlot) {
         guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
         let lane = streams[slot.index].lane
-        let interest = subscribers[subscriber].interests[slot.index]
         // A message that was begun is finished: its peer could not make sense of what follows otherwise.
         if subscribers[subscriber].begunLane == lane { moveBegunMessageToResidue(subscriber) }
         moveCutToRest(subscriber, lane)
         dropPrelude(subscriber, lane, of: streams[slot.index].id)
         var sequence = subscribers[subscriber][lane].sequence
         while sequence < self[lane].next {
-            if self[lane][sequence].slot == slot, sequence >= interest.from { subscribers[subscriber].account.unsubscribed &+= 1 }
+            let entry = self[lane][sequence]
+            if entry.slot == slot, isDue(subscriber, entry, sequence) { subscribers[subscriber].account.unsubscribed &+= 1 }
             sequence &+= 1
         }
         closeInterest(subscriber, slot)
-        if streams[slot.index].subscribers == 0 { setKeyFrameWanted(slot, false) }
+        if streams[slot.index].subscribers == 0 { cancelKeyFrames(slot) }
     }
 
     /// Takes a stream's messages out of what a late joiner is still owed.
@@ -141,7 +133,7 @@ extension RoomFanout {
     private func accountSoFar(_ subscriber: Int) -> FrameAccount {
         var account = subscribers[subscriber].account
         for slot in subscribers[subscriber].interests.indices where subscribers[subscriber].interests[slot].isWanted {
-            account.entered &+= streams[slot].appended &- subscribers[subscriber].interests[slot].appendedAtStart
+            account.entered &+= entered(subscribers[subscriber].interests[slot], StreamSlot(slot))
         }
         return account
     }

@@ -11,7 +11,7 @@ package struct RoomFanout: ~Copyable {
     package internal(set) var subscribers: UniqueTable<Subscriber>
     /// Streams per lane that have a slot.
     var laneStreams = LaneCounts()
-    /// Streams that somebody needs a key frame of.
+    /// Layers of streams that somebody needs a key frame of.
     var keyFramesWanted = 0
     /// What the subscribers that left took with them.
     package internal(set) var departed = FrameAccount()
@@ -63,12 +63,19 @@ package struct RoomFanout: ~Copyable {
     // MARK: Streams
 
     /// Takes a slot for a stream; `nil` when the room has no more.
-    package mutating func addStream(id: UInt32, publisher: ParticipantID, lane: Lane) -> StreamSlot? {
+    ///
+    /// - Parameter layers: the spatial layers that the publisher announced, lowest first.
+    package mutating func addStream(id: UInt32, publisher: ParticipantID, lane: Lane, layers: [LayerDeclaration] = []) -> StreamSlot? {
         freeEndedStreams()
         if streams.count >= RoomFanout.streamsMax { forceOutEndedStreams() }
-        guard let handle = streams.insert(StreamState(id: id, publisher: publisher, lane: lane)) else { return nil }
+        let state = StreamState(id: id, publisher: publisher, lane: lane, layers: min(layers.count, LayerChoice.layersMax))
+        guard let handle = streams.insert(state) else { return nil }
+        let slot = StreamSlot(Int(handle.index))
+        for spatial in 0..<streams[slot.index].layers.count where spatial < layers.count {
+            streams[slot.index].layers[spatial].declare(layers[spatial])
+        }
         laneStreams[lane] += 1
-        return StreamSlot(Int(handle.index))
+        return slot
     }
 
     /// The slot of a stream that has not ended. A walk over the table: for the control path.
@@ -88,34 +95,11 @@ package struct RoomFanout: ~Copyable {
         streams.isLive(slot.index) && streams[slot.index].endedAt == nil
     }
 
-    /// Copies of the frames that a late joiner is given, oldest first: the configuration, then everything from the last key frame on. Copies, because
-    /// whoever gets them may come back and change the room.
-    package func cachedFrames(_ slot: StreamSlot) -> [[UInt8]] {
-        unsafe cachedConfiguration(slot) + MessageFraming.frames(streams[slot.index].groupOfPictures.readable)
-    }
-
-    /// A copy of the configuration frame, if there is one.
-    package func cachedConfiguration(_ slot: StreamSlot) -> [[UInt8]] {
-        unsafe MessageFraming.frames(streams[slot.index].configuration.readable)
-    }
-
-    /// Drops what is cached of a stream whose frames no longer come.
-    package mutating func forgetCache(_ slot: StreamSlot) {
-        streams[slot.index].forgetGroup(budget)
-        streams[slot.index].configuration.removeAll()
-    }
-
-    /// Drops the cached group of pictures: nobody who comes now is to see them.
-    package mutating func forgetPictures(_ slot: StreamSlot) {
-        guard streams.isLive(slot.index) else { return }
-        streams[slot.index].forgetGroup(budget)
-    }
-
     /// Ends a stream: what is queued of it is still delivered; its slot is free once the log has let go of it.
     package mutating func endStream(_ slot: StreamSlot) {
         guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return }
-        setKeyFrameWanted(slot, false)
-        streams[slot.index].forgetGroup(budget)
+        cancelKeyFrames(slot)
+        streams[slot.index].forgetGroups(budget)
         streams[slot.index].endedAt = self[streams[slot.index].lane].next
         freeEndedStreams()
     }
@@ -124,7 +108,7 @@ package struct RoomFanout: ~Copyable {
     mutating func freeEndedStreams() {
         for index in 0..<streams.endIndex where streams.isLive(index) {
             let lane = streams[index].lane
-            guard let endedAt = streams[index].endedAt, self[lane].needed >= endedAt || self[lane].count == 0 else { continue }
+            guard let endedAt = streams[index].endedAt, self[lane].first >= endedAt || self[lane].count == 0 else { continue }
             for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) {
                 closeInterest(subscriber, StreamSlot(index))
             }
@@ -133,7 +117,7 @@ package struct RoomFanout: ~Copyable {
     }
 
     private mutating func free(_ slot: StreamSlot) {
-        streams[slot.index].forgetGroup(budget)
+        streams[slot.index].forgetGroups(budget)
         laneStreams[streams[slot.index].lane] -= 1
         streams.remove(streams.handle(at: slot.index))
     }
@@ -150,19 +134,7 @@ package struct RoomFanout: ~Copyable {
 
     /// The room goes: what it holds of the budget goes back.
     package mutating func releaseBudget() {
-        for index in 0..<streams.endIndex where streams.isLive(index) { streams[index].forgetGroup(budget) }
-    }
-
-    /// Ends a subscriber's interest in a slot and moves its frames into ``FrameAccount/entered``.
-    mutating func closeInterest(_ subscriber: Int, _ slot: StreamSlot) {
-        guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
-        let lane = streams[slot.index].lane
-        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max)
-        subscribers[subscriber].account.entered &+= streams[slot.index].appended &- subscribers[subscriber].interests[slot.index].appendedAtStart
-        subscribers[subscriber].interests[slot.index] = StreamInterest()
-        subscribers[subscriber][lane].wantedStreams -= 1
-        if subscribers[subscriber][lane].shortestDelay != .max { noteDelays(subscriber, lane) }
-        streams[slot.index].subscribers -= 1
+        for index in 0..<streams.endIndex where streams.isLive(index) { streams[index].forgetGroups(budget) }
     }
 
     // MARK: Frames
@@ -181,14 +153,11 @@ package struct RoomFanout: ~Copyable {
     ///
     /// - Parameter frame: header and payload, validated.
     package mutating func append(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) -> Appended {
-        if traits.contains(.key) { setKeyFrameWanted(slot, false) }
-        if !traits.contains(.configuration) { unsafe streams[slot.index].position.note(frame) }
+        unsafe noteFrame(frame, slot: slot, traits: traits, now: now)
+        guard let bound = streams[slot.index].layers[traits.spatial].chosen.highest, traits.temporal <= bound else { return .nobody }
         let lane = streams[slot.index].lane
-        unsafe streams[slot.index].cache(
-            frame, traits: traits, next: self[lane].next, groupBytesMax: limits.gopCacheBytesMax, budget: budget)
-        guard streams[slot.index].subscribers > 0 else { return .nobody }
         let header = MessageFraming.headerByteCount(payload: frame.count)
-        streams[slot.index].appended &+= 1
+        streams[slot.index].layers[traits.spatial].countAppended(temporal: traits.temporal)
         guard makeRoom(in: lane, for: header + frame.count, now: now) else {
             refuse(slot, lane: lane, traits)
             return .refused
@@ -198,41 +167,34 @@ package struct RoomFanout: ~Copyable {
         return .queued
     }
 
-    /// A frame that finds no room is refused for everybody who wants it; video then waits for the next key frame.
+    /// What a frame changes whoever gets it: layers, caches, needs.
+    private mutating func noteFrame(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) {
+        let spatial = traits.spatial
+        precondition(spatial < LayerChoice.layersMax && traits.temporal < LayerChoice.layersMax, "a frame of a layer that there cannot be")
+        if spatial >= streams[slot.index].layers.count { growLayers(slot, upTo: spatial) }
+        if !traits.contains(.configuration) {
+            unsafe streams[slot.index].layers[spatial].position.note(frame)
+            streams[slot.index].layers[spatial].meter.add(temporal: traits.temporal, byteCount: frame.count, now: now)
+        }
+        let next = self[streams[slot.index].lane].next
+        unsafe streams[slot.index].cache(frame, traits: traits, next: next, limits: limits, budget: budget, now: now)
+        if traits.contains(.key) {
+            keyFrameCame(slot, spatial, byteCount: frame.count, now: now)
+            if streams[slot.index].changesPending > 0 { changeLayers(slot, atKeyFrameOf: spatial) }
+        } else if traits.contains(.configuration), spatial == 0, streams[slot.index].layers.count > 1 {
+            oweCommonConfiguration(slot)
+        }
+    }
+
+    /// A frame that finds no room is refused for everybody who is to get it; video then waits for the next key frame.
     private mutating func refuse(_ slot: StreamSlot, lane: Lane, _ traits: FrameTraits) {
         for index in 0..<subscribers.endIndex where subscribers.isLive(index) {
-            guard slot.index < subscribers[index].interests.count, subscribers[index].interests[slot.index].isWanted else { continue }
+            guard slot.index < subscribers[index].interests.count, subscribers[index].interests[slot.index].isWanted,
+                subscribers[index].interests[slot.index].layer.contains(traits)
+            else { continue }
             subscribers[index].account.refused &+= 1
-            noteLoss(index, lane, slot, traits)
+            noteLoss(index, lane, slot, traits, at: self[lane].next)
         }
-        if lane == .video { streams[slot.index].forgetGroup(budget) }
-    }
-
-    // MARK: Key frames
-
-    mutating func setKeyFrameWanted(_ slot: StreamSlot, _ wanted: Bool) {
-        guard streams[slot.index].keyFrameWanted != wanted, !wanted || streams[slot.index].endedAt == nil else { return }
-        streams[slot.index].keyFrameWanted = wanted
-        keyFramesWanted += wanted ? 1 : -1
-    }
-
-    /// Asks for a key frame of a stream on behalf of another loop's subscribers.
-    ///
-    /// - Parameter atOnce: however shortly ago the last was asked for.
-    package mutating func wantKeyFrame(_ slot: StreamSlot, atOnce: Bool = false) {
-        guard streams.isLive(slot.index) else { return }
-        if atOnce { streams[slot.index].lastKeyFrameRequest = nil }
-        setKeyFrameWanted(slot, true)
-    }
-
-    /// The next stream whose publisher is to be asked for a key frame now: requests are merged, at most one per `keyFrameRequestMillisecondsMin` and stream.
-    package mutating func nextKeyFrameRequest(now: MonotonicInstant) -> StreamSlot? {
-        guard keyFramesWanted > 0 else { return nil }
-        for index in 0..<streams.endIndex where streams.isLive(index) && streams[index].keyFrameWanted {
-            if let last = streams[index].lastKeyFrameRequest, now.milliseconds(since: last) < limits.keyFrameRequestMillisecondsMin { continue }
-            streams[index].lastKeyFrameRequest = now
-            return StreamSlot(index)
-        }
-        return nil
+        if lane == .video { streams[slot.index].layers[traits.spatial].group.forget(budget) }
     }
 }

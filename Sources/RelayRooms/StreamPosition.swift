@@ -55,7 +55,7 @@ package struct StreamGapMeasure: Sendable, Equatable {
 }
 
 extension StreamState {
-    /// The sequence number and the timestamp of the newest media frame that was appended; `nil`: none yet.
-    package var lastSequence: UInt32? { position.isKnown ? position.sequence : nil }
-    package var lastTimestamp: UInt32? { position.isKnown ? position.timestamp : nil }
+    /// The sequence number and the timestamp of the newest media frame that was appended, of the lowest spatial layer; `nil`: none yet.
+    package var lastSequence: UInt32? { layers[0].position.isKnown ? layers[0].position.sequence : nil }
+    package var lastTimestamp: UInt32? { layers[0].position.isKnown ? layers[0].position.timestamp : nil }
 }

@@ -1,73 +1,83 @@
-import MediaProtocol
 import RelayBase
 
-/// One stream in one loop's fan-out of its room: who sends it, and what a late joiner is given first.
+/// One stream in one loop's fan-out of its room: who sends it, and its spatial layers, one at least.
 package struct StreamState: ~Copyable {
     package let id: UInt32
     package let publisher: ParticipantID
     package let lane: Lane
-    /// Frames appended since the slot was taken: what ``FrameAccount/entered`` is checked against.
-    package internal(set) var appended: UInt64 = 0
     /// Set when the stream ended; the slot is free again once the log has let go of everything before this sequence.
     var endedAt: UInt64?
-    /// The place in the log from which on frames need ``configuration``; those before it need the one before.
-    var configuredFrom: UInt64 = 0
-    /// The framed configuration message.
-    var configuration = ByteQueue()
-    /// The framed messages from the last key frame on; empty when there is none, or when they outgrew the bound.
-    var groupOfPictures = ByteQueue()
-    var groupFrames: UInt64 = 0
+    var layers: LayerTable
+    /// Layers that the publisher announced.
+    let declaredLayers: Int
     package internal(set) var subscribers = 0
-    var keyFrameWanted = false
-    var lastKeyFrameRequest: MonotonicInstant?
-    var position = StreamPosition()
+    /// Subscribers that have other layers than they are to have, and change at a key frame.
+    var changesPending = 0
+    /// Layers that somebody needs a key frame of.
+    var keyFramesWanted = 0
+    /// What may be chosen of the stream, lowest first: ``RoomFanout/surveyLayers(_:now:)``.
+    package internal(set) var ladder: [LayerOption] = []
 
-    init(id: UInt32, publisher: ParticipantID, lane: Lane) {
+    init(id: UInt32, publisher: ParticipantID, lane: Lane, layers: Int) {
         self.id = id
         self.publisher = publisher
         self.lane = lane
+        self.layers = LayerTable(count: lane == .video ? layers : 1)
+        declaredLayers = lane == .video ? layers : 0
+    }
+
+    /// Whether there is something to choose.
+    package var isLayered: Bool { layers.count > 1 || layers[0].temporalLayers > 1 }
+
+    var groupBytes: Int {
+        var sum = 0
+        for spatial in 0..<layers.count { sum += layers[spatial].group.byteCount }
+        return sum
     }
 
     /// Keeps what a late joiner needs: the configuration, and of video everything from the last key frame on.
     ///
     /// - Parameter next: the frame's place in the log, if it comes there.
-    mutating func cache(_ frame: UnsafeRawBufferPointer, traits: FrameTraits, next: UInt64, groupBytesMax: Int, budget: ByteBudget) {
+    mutating func cache(
+        _ frame: UnsafeRawBufferPointer, traits: FrameTraits, next: UInt64, limits: Limits, budget: ByteBudget, now: MonotonicInstant
+    ) {
+        let spatial = traits.spatial
         if traits.contains(.configuration) {
             // Frames of the old configuration are of no use with the new one; said again unchanged, it leaves them good.
-            if unsafe !isSameConfiguration(frame) {
-                forgetGroup(budget)
-                configuredFrom = next
+            if unsafe !layers[spatial].isSameConfiguration(frame) {
+                layers[spatial].group.forget(budget)
+                layers[spatial].configuredFrom = next
             }
-            configuration.removeAll()
-            unsafe MessageFraming.append(frame, to: &configuration)
+            layers[spatial].configuration.removeAll()
+            unsafe MessageFraming.append(frame, to: &layers[spatial].configuration)
             return
         }
         guard lane == .video else { return }
-        if traits.contains(.key) {
-            keyFrameWanted = false
-            forgetGroup(budget)
-        } else if groupFrames == 0 {
-            return
-        }
-        let byteCount = MessageFraming.headerByteCount(payload: frame.count) + frame.count
-        guard groupOfPictures.count + byteCount <= groupBytesMax, budget.take(byteCount) else {
-            forgetGroup(budget)
-            return
-        }
-        unsafe MessageFraming.append(frame, to: &groupOfPictures)
-        groupFrames += 1
+        // The bound is the stream's: a layer may have what the others leave.
+        let others = layers.count == 1 ? 0 : groupBytes - layers[spatial].group.byteCount
+        unsafe layers[spatial].group.add(
+            frame, isKey: traits.contains(.key), now: now, bytesMax: limits.gopCacheBytesMax - others,
+            millisecondsMax: limits.gopCacheMillisecondsMax, budget: budget)
     }
 
-    private func isSameConfiguration(_ frame: UnsafeRawBufferPointer) -> Bool {
-        let header = MessageFraming.headerByteCount(payload: frame.count) + MediaHeader.byteCount
-        let payload = unsafe frame.dropFirst(MediaHeader.byteCount)
-        return unsafe configuration.count == header + payload.count && configuration.readable.dropFirst(header).elementsEqual(payload)
+    /// The layer whose configuration holds for a layer: its own, or that of layer 0 when it has none.
+    func configured(_ spatial: Int) -> Int {
+        layers[spatial].configuration.isEmpty ? 0 : spatial
     }
 
-    mutating func forgetGroup(_ budget: ByteBudget) {
-        budget.give(groupOfPictures.count)
-        groupOfPictures.removeAll()
-        groupOfPictures.releaseIfEmpty()
-        groupFrames = 0
+    mutating func forgetGroups(_ budget: ByteBudget) {
+        for spatial in 0..<layers.count { layers[spatial].group.forget(budget) }
+    }
+
+    /// Frames appended that a choice of layers has.
+    func appended(_ choice: LayerChoice) -> UInt64 {
+        choice.isNone || choice.spatial >= layers.count ? 0 : layers[choice.spatial].appended[choice.temporal]
+    }
+
+    /// What subscribers here get or are to get.
+    var wanted: LayerSet {
+        var set = LayerSet()
+        for spatial in 0..<layers.count { set[spatial] = layers[spatial].wanted }
+        return set
     }
 }

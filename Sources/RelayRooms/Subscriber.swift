@@ -20,8 +20,44 @@ struct StreamInterest {
     var countsFrom = MonotonicInstant.zero
 
     var isTroubled: Bool { awaitsKey || owesConfiguration || brokenFrom != .max }
-    /// The stream's count of appended frames when the interest began.
+    /// The stream's count of appended frames of ``layer`` when the subscriber got it.
     var appendedAtStart: UInt64 = 0
+    /// The layers whose entries are the subscriber's, from ``changedAt`` on.
+    var layer = LayerChoice.none
+    /// The layers before that.
+    var layerBefore = LayerChoice.none
+    var changedAt: UInt64 = 0
+    /// The change was to a key frame, so what comes before it is still of use; else frames above the new bound are not.
+    var changeBeginsWithKey = false
+    /// The layers that the subscriber is to have from their next key frame on.
+    var target = LayerChoice.none
+    /// A configuration that is owed goes before no entry before this one: those are of another layer.
+    var owesFrom: UInt64 = 0
+    var wishes = LayerWishes()
+    /// Layers were given since the subscriber wants the stream.
+    var hasBegun = false
+    /// Not everything of the stream is the subscriber's.
+    var isFiltered = false
+
+    /// Whether an entry of the stream is the subscriber's, and of use to it.
+    func holds(_ sequence: UInt64, _ traits: FrameTraits) -> Holding {
+        sequence >= from ? chosen(sequence, traits) : .foreign
+    }
+
+    /// The same, wherever the subscriber has begun.
+    func chosen(_ sequence: UInt64, _ traits: FrameTraits) -> Holding {
+        guard isWanted else { return .foreign }
+        if sequence >= changedAt { return layer.contains(traits) ? .due : .foreign }
+        guard layerBefore.contains(traits) else { return .foreign }
+        return changeBeginsWithKey || layer.contains(traits) ? .due : .outdated
+    }
+
+    enum Holding {
+        case foreign
+        case due
+        /// It was the subscriber's when it came; the layers have been bounded since.
+        case outdated
+    }
 }
 
 /// A subscriber's place in one lane: a cursor on the log and, before that, what it is owed from before its time.
@@ -41,6 +77,8 @@ struct LaneCursor: ~Copyable {
     var wantedStreams = 0
     /// Streams of the lane that await a key frame or owe a configuration.
     var troubledStreams = 0
+    /// Streams of the lane that the subscriber does not get whole.
+    var filteredStreams = 0
     /// The latest `from` of the lane's interests: beyond it no entry needs the check.
     var plainFrom: UInt64 = 0
     /// The shortest of the interests' ``StreamInterest/delayMax``.

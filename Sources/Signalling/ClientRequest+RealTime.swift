@@ -95,6 +95,47 @@ package struct StreamLayer: Codable, Sendable, Equatable {
     }
 }
 
+extension StreamLayer {
+    /// As many encodings as a stream may have, and temporal layers as one of them may.
+    package static let countMax = 8
+    package static let bitrateMax = 1_000_000_000.0
+
+    /// The first member whose value no layer can have; `nil` when all that are given are possible.
+    package var memberOutOfRange: String? {
+        if let temporalLayers, !(1...StreamLayer.countMax).contains(temporalLayers) { return "temporalLayers" }
+        if let width, !(1...16_384).contains(width) { return "width" }
+        if let height, !(1...16_384).contains(height) { return "height" }
+        if let frameRate, !(frameRate > 0 && frameRate <= 1_000) { return "frameRate" }
+        if let bitrate, !(bitrate >= 1 && bitrate <= StreamLayer.bitrateMax) { return "bitrate" }
+        return nil
+    }
+}
+
+extension ClientRequest.Publish {
+    /// What is wrong with the layers that are announced; `nil` when nothing is.
+    package var layersFault: String? {
+        guard let layers else { return nil }
+        guard kind == .video, !layers.isEmpty, layers.count <= StreamLayer.countMax else { return "layers" }
+        for (place, layer) in layers.enumerated() {
+            if let member = layer.memberOutOfRange { return "layers[\(place)].\(member)" }
+        }
+        return nil
+    }
+}
+
+extension ClientRequest.Subscribe {
+    /// The first wish whose value makes no sense; `nil` when all that are given do.
+    package var wishOutOfRange: String? {
+        let layers = 0..<StreamLayer.countMax
+        if let spatial = maxLayer?.spatial, !layers.contains(spatial) { return "maxLayer.spatial" }
+        if let temporal = maxLayer?.temporal, !layers.contains(temporal) { return "maxLayer.temporal" }
+        if let maxBitrate, !(maxBitrate >= 1 && maxBitrate <= StreamLayer.bitrateMax) { return "maxBitrate" }
+        // A day: longer than any class's deadline may be.
+        if let maxDelay, !(maxDelay >= 1 && maxDelay <= 86_400_000) { return "maxDelay" }
+        return nil
+    }
+}
+
 /// As in WebRTC's priorities (W3C webrtc-priority).
 package enum StreamPriority: String, Codable, Sendable {
     case veryLow = "very-low"

@@ -10,7 +10,8 @@ package enum RelayMessage: Sendable, Equatable {
     case participantLeft(participant: UInt32, reason: LeaveReason)
     case streamPublished(StreamInfo)
     case streamEnded(stream: UInt32)
-    case keyFrameRequested(stream: UInt32)
+    /// `layer`: the spatial layer, where the stream has several.
+    case keyFrameRequested(stream: UInt32, layer: Int? = nil)
     case goAway(deadlineMilliseconds: UInt64, reason: String)
     case participantChanged(ParticipantState)
     case roomLocked(Lock)
@@ -220,7 +221,9 @@ extension RelayMessage {
             return .participantLeft(participant: event.participant, reason: event.reason)
         case "stream.published": return .streamPublished(try decoder.decode(StreamInfo.self, from: data))
         case "stream.ended": return .streamEnded(stream: try decoder.decode(ClientRequest.StreamReference.self, from: data).stream)
-        case "keyframe.requested": return .keyFrameRequested(stream: try decoder.decode(ClientRequest.StreamReference.self, from: data).stream)
+        case "keyframe.requested":
+            let event = try decoder.decode(KeyFrameNeed.self, from: data)
+            return .keyFrameRequested(stream: event.stream, layer: event.layer)
         case "goaway":
             let event = try decoder.decode(Away.self, from: data)
             return .goAway(deadlineMilliseconds: event.deadlineMilliseconds, reason: event.reason)
@@ -255,6 +258,11 @@ extension RelayMessage {
         var reason: LeaveReason
     }
 
+    private struct KeyFrameNeed: Codable {
+        var stream: UInt32
+        var layer: Int?
+    }
+
     private struct Away: Codable {
         var deadlineMilliseconds: UInt64
         var reason: String
@@ -272,8 +280,8 @@ extension RelayMessage: Encodable {
             try RelayMessage.write(encoder, "participant.left", id: nil, Left(participant: participant, reason: reason))
         case .streamPublished(let body): try RelayMessage.write(encoder, "stream.published", id: nil, body)
         case .streamEnded(let stream): try RelayMessage.write(encoder, "stream.ended", id: nil, ClientRequest.StreamReference(stream: stream))
-        case .keyFrameRequested(let stream):
-            try RelayMessage.write(encoder, "keyframe.requested", id: nil, ClientRequest.StreamReference(stream: stream))
+        case .keyFrameRequested(let stream, let layer):
+            try RelayMessage.write(encoder, "keyframe.requested", id: nil, KeyFrameNeed(stream: stream, layer: layer))
         case .goAway(let deadline, let reason):
             try RelayMessage.write(encoder, "goaway", id: nil, Away(deadlineMilliseconds: deadline, reason: reason))
         case .participantChanged(let body): try RelayMessage.write(encoder, "participant.changed", id: nil, body)

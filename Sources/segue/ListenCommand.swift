@@ -1,5 +1,6 @@
 import MediaProtocol
 import RelayBase
+import Signalling
 
 /// `segue listen`: hears a room, counts what comes, and saves it.
 enum ListenCommand {
@@ -19,6 +20,8 @@ enum ListenCommand {
             .option(
                 "--save", "DIR", "Where to save; made if missing. With several clients, each has a folder client-N in it.", completion: .folder),
             .option("--clients", "N", "So many sessions at once, to see how one publisher reaches many."),
+            .option("--max-layer", "N", "Of streams in several encodings, none above this one; 0 is the lowest."),
+            .option("--max-bitrate", "BITS", "Of each video stream, no encoding of more bits a second."),
             .option("--for", "SECONDS", "End after so long."),
             .flag("--until-end", "End when every stream that was published has ended."),
             .flag("--json", "Print events and the summary as JSON, one object a line."),
@@ -39,6 +42,8 @@ enum ListenCommand {
         plan.clients = try arguments.integer("--clients", in: 1...100_000) ?? 1
         plan.folder = arguments.string("--save")
         plan.seconds = try arguments.positive("--for", max: 1e7)
+        plan.maxLayer = try arguments.integer("--max-layer", in: 0...7)
+        plan.maxBitrate = try arguments.integer("--max-bitrate", in: 1...1_000_000_000)
         plan.endsWithStreams = arguments.has("--until-end")
         plan.asJSON = arguments.has("--json")
         plan.resumes = !arguments.has("--no-resume")
@@ -77,12 +82,19 @@ struct ListenPlan {
     var clients = 1
     var folder: String?
     var seconds: Double?
+    var maxLayer: Int?
+    var maxBitrate: Int?
     var endsWithStreams = false
     var asJSON = false
     var resumes = true
 
     init(room: String) {
         self.room = room
+    }
+
+    var subscription: ClientRequest.Subscribe {
+        ClientRequest.Subscribe(
+            streams: nil, all: true, delivery: .live, maxLayer: maxLayer.map { LayerBound(spatial: $0) }, maxBitrate: maxBitrate.map(Double.init))
     }
 }
 

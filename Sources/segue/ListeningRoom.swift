@@ -15,6 +15,8 @@ final class ListeningRoom {
         var recording: Int?
         var account = SequenceAccount()
         var reporting: ReceiverReporting
+        /// The spatial layer that comes: each has its own numbering.
+        var spatialLayer: UInt8 = 0
         var configurations: UInt64 = 0
         var unsaved: UInt64 = 0
         var hasEnded = false
@@ -246,7 +248,7 @@ final class ListeningRoom {
         clients[tag].hasEntered = true
         for participant in participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
         for info in streams ?? [] where info.participant != number { published(info, tag) }
-        clients[tag].subscribeID = session.send(.subscribe(.init(streams: nil, all: true, delivery: .live)))
+        clients[tag].subscribeID = session.send(.subscribe(plan.subscription))
     }
 
     /// Out of the room. When a host ends it, what there was to hear has been heard; anything else is a failure.
@@ -355,6 +357,10 @@ final class ListeningRoom {
         if header.kind == .configuration {
             clients[tag].streams[place].configurations += 1
         } else {
+            if clients[tag].streams[place].spatialLayer != header.layer.spatial {
+                clients[tag].streams[place].spatialLayer = header.layer.spatial
+                clients[tag].streams[place].account.beginAnotherNumbering()
+            }
             clients[tag].streams[place].account.take(sequence: header.sequence, byteCount: frame.byteCount)
             clients[tag].streams[place].reporting.take(header, now: driver.loop.now)
         }

@@ -13,6 +13,9 @@ enum PublishCommand {
                 + "common timeline. Nothing is decoded or converted. Opus, AAC, PCM, G.711, H.264, HEVC, VP8, VP9 and AV1 can be carried, from any container "
                 + "that libavformat reads.",
             "A lost connection is made anew, and the streams go on; what the relay had not got is sent again.",
+            "With --simulcast the files are encodings of one picture, lowest first: their video becomes one stream in layers, of which each subscriber gets the "
+                + "one that its connection carries. Their frame rates and codecs must be the same, and the first file's audio goes with them. A layer that "
+                + "nobody wants is not sent; it begins again with its next key frame.",
             "Ctrl-C ends in order: the streams are unpublished and the session is closed. Where the room has a lobby it waits to be let in. Not let in, taken "
                 + "out, or not allowed to publish any more, it ends with exit code 5.",
         ],
@@ -21,6 +24,8 @@ enum PublishCommand {
             .option("--loop", "N", "Play the files N times."),
             .option("--rate", "FACTOR", "Faster (2) or slower (0.5) than real time."),
             .option("--wait-for-subscribers", "N", "Begin once N others are in the room."),
+            .flag("--simulcast", "The files are encodings of one picture, lowest first."),
+            .flag("--ignore-wanted", "With --simulcast: send layers that nobody wants, too."),
             .flag("--json", "Print the summary as JSON."),
             ClientConnect.resumeOption,
             ClientConnect.roleOption,
@@ -31,6 +36,7 @@ enum PublishCommand {
             .init(
                 "segue publish --room demo --connect relay.example.org:443 --ca ca.pem --cert me.pem --key me-key.pem talk.mkv",
                 "To a relay elsewhere, with a certificate of one's own."),
+            .init("segue publish --room demo --simulcast low.ivf mid.ivf high.ivf", "One picture in three encodings; each listener gets one."),
             .init("segue publish --room demo --http 2 --loop 100 tone.opus", "Over HTTP/2, for a long while."),
         ])
 
@@ -52,8 +58,10 @@ enum PublishCommand {
                 Console.error("\(file.path): stream \(stream.index) (\(stream.kindName), \(stream.codecName)) is left out: \(stream.reason)")
             }
         }
+        let simulcast = try SimulcastPlan(arguments, files)
         let publisher = try Publisher(
-            ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, resumes: !arguments.has("--no-resume"))
+            ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, simulcast: simulcast,
+            resumes: !arguments.has("--no-resume"))
         let summary = try publisher.run(room: room, others: others)
         report(summary, asJSON: arguments.has("--json"))
         return summary.problems.isEmpty ? .ok : .failure

@@ -14,6 +14,8 @@ final class Publisher {
             var stream: UInt32
             var kind: String
             var codec: String
+            /// With --simulcast.
+            var layer: Int?
             var frames: UInt64 = 0
             var bytes: UInt64 = 0
             /// Of media: from the first packet's decode time to the last one's end.
@@ -39,8 +41,17 @@ final class Publisher {
         let file: Int
         let source: MediaFileStream
         let id: StreamID
+        let layer: MediaLayer
+        var gate = LayerGate()
         var sequence: UInt32 = 0
         var firstDecode: Int64?
+
+        init(file: Int, source: MediaFileStream, id: StreamID, layer: Int) {
+            self.file = file
+            self.source = source
+            self.id = id
+            self.layer = MediaLayer(spatial: UInt8(layer), temporal: 0)
+        }
     }
 
     private let connect: ClientConnect
@@ -48,6 +59,7 @@ final class Publisher {
     private let conversation: ClientConversation
     private var feed: PublishFeed
     private let rate: Double
+    private let simulcast: SimulcastPlan?
     private var participant: UInt32 = 0
     private var tracks: [Track] = []
     private var progress = ProgressLine()
@@ -58,13 +70,14 @@ final class Publisher {
     /// From the moment that the last awaited listener is in the room: it still has to subscribe.
     private static let settleMilliseconds: UInt64 = 1_000
 
-    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, resumes: Bool) throws {
+    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?, resumes: Bool) throws {
         self.connect = connect
         driver = try ClientDriver()
         conversation = try ClientConversation(driver, connect, exchangesTime: true, resumes: resumes)
         sent = SentFrames(isKept: resumes)
         self.feed = feed
         self.rate = rate
+        self.simulcast = simulcast
     }
 
     func run(room: String, others: Int) throws -> Summary {
@@ -79,7 +92,7 @@ final class Publisher {
         if let origin = feed.nextDecode { try send(PublishSchedule(start: start, originNanoseconds: origin, rate: rate), &summary) }
         summary.elapsedSeconds = Double(MonotonicClock.now().nanoseconds(since: start)) / 1e9
         summary.isInterrupted = driver.isInterrupted
-        for track in tracks { _ = try conversation.request(.unpublish(.init(stream: track.id.rawValue))) }
+        for id in Set(tracks.map(\.id.rawValue)).sorted() { _ = try conversation.request(.unpublish(.init(stream: id))) }
         _ = try conversation.request(.leave)
         try conversation.close()
         summary.clock = conversation.session.clockEstimate.map { ClockSummary(client: 1, $0) }
@@ -109,14 +122,24 @@ final class Publisher {
     }
 
     private func publish(_ summary: inout Summary) throws {
+        /// The one stream of all encodings, once it has its number.
+        var picture: UInt32?
         for (index, file) in feed.files.enumerated() {
             for source in file.streams {
-                let request = ClientRequest.Publish(description: source)
-                let answer = try conversation.request(.publish(request))
-                guard let id = answer.stream else { throw CommandFailure(code: .relay, message: "the relay gave no stream id") }
-                tracks.append(Track(file: index, source: source, id: StreamID(id)))
-                summary.streams.append(.init(file: file.path, stream: id, kind: request.kind.rawValue, codec: source.codecString))
-                let header = MediaHeader(kind: .configuration, stream: StreamID(id), sequence: 0, timestamp: 0)
+                guard let layer = simulcast.map({ $0.layer(of: source, file: index) }) ?? 0 else { continue }
+                let isPicture = simulcast?.isPicture(source, file: index) ?? false
+                var request = ClientRequest.Publish(description: source)
+                if isPicture { request.layers = simulcast?.layers }
+                let known = isPicture ? picture : nil
+                guard let id = try known ?? conversation.request(.publish(request)).stream else {
+                    throw CommandFailure(code: .relay, message: "the relay gave no stream id")
+                }
+                if isPicture { picture = id }
+                let track = Track(file: index, source: source, id: StreamID(id), layer: layer)
+                tracks.append(track)
+                summary.streams.append(
+                    .init(file: file.path, stream: id, kind: request.kind.rawValue, codec: source.codecString, layer: isPicture ? layer : nil))
+                let header = MediaHeader(kind: .configuration, layer: track.layer, stream: track.id, sequence: 0, timestamp: 0)
                 conversation.session.sendFrame(header, payload: unsafe source.configuration.span.bytes)
             }
         }
@@ -151,12 +174,13 @@ final class Publisher {
 
     private func send(_ sample: MediaSample, file: Int, _ summary: inout Summary) {
         guard let place = tracks.firstIndex(where: { $0.file == file && $0.source.index == sample.streamIndex }) else { return }
+        guard tracks[place].gate.passes(isKey: sample.isKey) else { return }
         let track = tracks[place]
         var flags: MediaFlags = []
         if sample.isKey { flags.insert(.key) }
         if sample.isDiscardable { flags.insert(.discardable) }
         let header = MediaHeader(
-            kind: track.source.description.kind, flags: flags, stream: track.id, sequence: track.sequence,
+            kind: track.source.description.kind, flags: flags, layer: track.layer, stream: track.id, sequence: track.sequence,
             timestamp: UInt32(truncatingIfNeeded: sample.decodeTimestamp))
         tracks[place].sequence &+= 1
         extensions.removeAll()
@@ -195,9 +219,9 @@ final class Publisher {
                 guard let stream = state.published.first(where: { $0.stream == track.id.rawValue }) else {
                     throw CommandFailure(code: .relay, message: "the relay has ended stream \(track.id.rawValue) meanwhile")
                 }
+                let next = sent.first(of: track.id, layer: track.layer, after: stream.sequence(ofLayer: Int(track.layer.spatial)))
                 let header = MediaHeader(
-                    kind: .configuration, stream: track.id, sequence: sent.first(of: track.id, after: stream.sequence) ?? track.sequence, timestamp: 0
-                )
+                    kind: .configuration, layer: track.layer, stream: track.id, sequence: next ?? track.sequence, timestamp: 0)
                 conversation.session.sendFrame(header, payload: unsafe track.source.configuration.span.bytes)
             }
             for frame in sent.frames where isMissing(frame.header, state) {
@@ -209,7 +233,8 @@ final class Publisher {
     }
 
     private func isMissing(_ header: MediaHeader, _ state: RelayMessage.ResumedSession) -> Bool {
-        guard let last = state.published.first(where: { $0.stream == header.stream.rawValue })?.sequence else { return true }
+        let stream = state.published.first { $0.stream == header.stream.rawValue }
+        guard let last = stream?.sequence(ofLayer: Int(header.layer.spatial)) else { return true }
         return SentFrames.isNewer(header.sequence, than: last)
     }
 
@@ -218,6 +243,7 @@ final class Publisher {
         defer { conversation.news.removeAll() }
         for message in conversation.news {
             switch message {
+            case .layersWanted(let wanted): takeWanted(wanted)
             case .keyFrameRequested: summary.keyFrameRequests += 1
             case .streamReport(let quality):
                 if let place = summary.streams.firstIndex(where: { $0.stream == quality.stream }) { summary.streams[place].reception = quality }
@@ -227,6 +253,14 @@ final class Publisher {
             case .participantChanged(let state) where state.participant == participant: tellMuted(state.muted)
             default: break
             }
+        }
+    }
+
+    /// Of one encoding alone, nothing is left out: a file that was begun is sent to its end.
+    private func takeWanted(_ wanted: RelayMessage.LayersWanted) {
+        guard let simulcast, !simulcast.ignoresWanted else { return }
+        for place in tracks.indices where tracks[place].id.rawValue == wanted.stream {
+            tracks[place].gate.setWanted(wanted.layers.contains { $0.spatial == Int(tracks[place].layer.spatial) })
         }
     }
 

@@ -130,8 +130,9 @@ final class Harness {
         return handle
     }
 
-    func stream(_ id: UInt32, _ lane: Lane) -> StreamSlot {
-        fanout.addStream(id: id, publisher: ParticipantID(id), lane: lane) ?? StreamSlot(-1)
+    func stream(_ id: UInt32, _ lane: Lane, layers: Int = 0) -> StreamSlot {
+        let declared = (0..<layers).map { _ in LayerDeclaration(temporalLayers: 3, bitsPerSecond: nil) }
+        return fanout.addStream(id: id, publisher: ParticipantID(id), lane: lane, layers: declared) ?? StreamSlot(-1)
     }
 
     @discardableResult
@@ -167,11 +168,21 @@ final class Harness {
     }
 
     @discardableResult
-    func subscribe(_ subscriber: Handle, _ slot: StreamSlot) -> Bool { fanout.subscribe(Int(subscriber.index), slot) }
+    func subscribe(_ subscriber: Handle, _ slot: StreamSlot) -> Bool { fanout.subscribe(Int(subscriber.index), slot, now: now) }
+    @discardableResult
+    func subscribe(_ subscriber: Handle, _ slot: StreamSlot, _ choice: LayerChoice) -> Bool {
+        fanout.subscribe(Int(subscriber.index), slot, choice, now: now)
+    }
+    func target(_ subscriber: Handle, _ slot: StreamSlot, _ choice: LayerChoice) {
+        fanout.setLayerTarget(Int(subscriber.index), slot, choice, now: now)
+    }
+    func layer(_ subscriber: Handle, _ slot: StreamSlot) -> LayerChoice { fanout.layers(Int(subscriber.index), slot).current }
+    func keyFrameRequest(of slot: StreamSlot) -> Int? { fanout.nextKeyFrameRequest(now: now)?.spatial }
+    func wanted(_ slot: StreamSlot) -> LayerSet { fanout.wantedLayers(slot) }
     func unsubscribe(_ subscriber: Handle, _ slot: StreamSlot) { fanout.unsubscribe(Int(subscriber.index), slot) }
     func account(_ subscriber: Handle) -> FrameAccount { fanout.account(Int(subscriber.index)).account }
     func pending(_ subscriber: Handle) -> UInt64 { fanout.account(Int(subscriber.index)).pending }
-    func keyFrameRequest() -> StreamSlot? { fanout.nextKeyFrameRequest(now: now) }
+    func keyFrameRequest() -> StreamSlot? { fanout.nextKeyFrameRequest(now: now)?.slot }
     func isMidMessage(_ subscriber: Handle) -> Bool { fanout.subscribers[Int(subscriber.index)].isMidMessage }
     func capacity(_ lane: Lane) -> Int { fanout[lane].byteCapacity }
     func preludeBytes(_ subscriber: Handle) -> Int { fanout.subscribers[Int(subscriber.index)][.video].prelude.count }

@@ -76,8 +76,10 @@ struct LimitName: Sendable {
         LimitName("dataLogBytesMax", bytes) { $0.dataLogBytesMax = $1 },
         LimitName("replayBytesMax", 0...(1 << 30)) { $0.replayBytesMax = $1 },
         LimitName("gopCacheBytesMax", bytes) { $0.gopCacheBytesMax = $1 },
+        LimitName("gopCacheMillisecondsMax", time) { $0.gopCacheMillisecondsMax = UInt64($1) },
         LimitName("cacheBytesMax", 1...(1 << 40)) { $0.cacheBytesMax = $1 },
         LimitName("keyFrameRequestMillisecondsMin", time) { $0.keyFrameRequestMillisecondsMin = UInt64($1) },
+        LimitName("keyFrameBitRateSharePercent", 1...100) { $0.keyFrameBitRateSharePercent = $1 },
     ]
 }
 

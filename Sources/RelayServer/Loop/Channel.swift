@@ -183,6 +183,8 @@ struct StreamRoute {
     var entry: StreamEntry
     /// This loop asked the publisher's loop for the frames.
     var isRequested = false
+    /// What it asked for.
+    var requestedLayers = LayerSet()
     /// Other loops that asked this one.
     var remote: [RemoteRoute] = []
     /// The stream is in the room's list of those to be passed on.
@@ -192,12 +194,10 @@ struct StreamRoute {
     var reportsPosted: MonotonicInstant?
     /// The receivers of all loops, where the publisher is.
     var reception = StreamReception()
-}
+    /// What the publisher has been told that is wanted of its stream.
+    var demand = StreamDemand()
 
-/// Another loop that gets a stream's frames, and what it has missed because the ring to it was full.
-struct RemoteRoute {
-    let interest: RemoteInterest
-    /// Video: frames that refer to a lost one are of no use there.
-    var awaitsKey = false
-    var owesConfiguration = false
+    init(entry: StreamEntry) {
+        self.entry = entry
+    }
 }

@@ -24,6 +24,7 @@ final class EventLoop {
         static let exchange: UInt8 = 5
         static let bundles: UInt8 = 9
         static let flow: UInt8 = 6
+        static let layers: UInt8 = 7
     }
 
     let index: Int
@@ -68,6 +69,8 @@ final class EventLoop {
     var http2Batch: UInt64 = 0
     var now: MonotonicInstant
     var dirtyRooms: [LocalRoom] = []
+    /// When connections and layers are looked at next; `nil` while there is nothing to look at.
+    var layerLook = LayerLook()
     var dirtyConnections: [Connection] = []
     var readLater: [Connection] = []
     var requestTurns = RequestTurns()
@@ -239,6 +242,7 @@ final class EventLoop {
             if let connection = connections[Handle(packed: event.payload)] { flowTimer(connection) }
         // What is held is looked at when the turn flushes.
         case TimerKind.bundles: heldTimer = nil
+        case TimerKind.layers: lookAtLayers()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -313,9 +317,10 @@ final class EventLoop {
         case .arrive(let connection, let claim): arrive(connection, claim)
         case .described(let claim, let joined): complete(claim, joined)
         case .resumeAbandoned(let claim): abandoned(claim)
-        case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
-        case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
         case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
+        case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
+        case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
+        case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
         case .pairing(let mail): pairing(mail)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)

@@ -51,10 +51,13 @@ enum LoopMessage: Sendable {
     case roomEnded(RoomNumber, RelayMessage.RemovalReason)
 
     // From a loop with subscribers to the loop of the publisher.
-    case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
-    case keyFrameWanted(RoomNumber, stream: UInt32)
+    /// `layers`: what subscribers there get or are to get; said again when it changes.
+    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, isWanted: Bool)
+    case keyFrameWanted(RoomNumber, stream: UInt32, spatial: Int)
     /// What the receivers on one loop have reported of late.
     case reception(RoomNumber, stream: UInt32, from: Int, ReceptionAggregate)
+    // From the loop of a publisher to loops with subscribers: what there is to choose of the stream.
+    case ladder(RoomNumber, stream: UInt32, [LayerOption])
 
     // To the loop that pairing lives on.
     case pairing(PairMail)

@@ -22,22 +22,14 @@ struct RingRecord {
     init(reading bytes: UnsafeRawBufferPointer) {
         room = unsafe Handle(packed: bytes.load(fromByteOffset: 0, as: UInt64.self))
         slot = unsafe StreamSlot(Int(bytes.load(fromByteOffset: 8, as: UInt32.self)))
-        traits = unsafe FrameTraits(rawValue: UInt16(truncatingIfNeeded: bytes.load(fromByteOffset: 12, as: UInt32.self)))
+        traits = unsafe FrameTraits(rawValue: bytes.load(fromByteOffset: 12, as: UInt16.self))
     }
 
     func write(into bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes.storeBytes(of: room.packed, toByteOffset: 0, as: UInt64.self)
         unsafe bytes.storeBytes(of: UInt32(truncatingIfNeeded: slot.index), toByteOffset: 8, as: UInt32.self)
-        unsafe bytes.storeBytes(of: UInt32(traits.rawValue), toByteOffset: 12, as: UInt32.self)
-    }
-}
-
-extension FrameTraits {
-    init(_ header: MediaHeader) {
-        self = FrameTraits(layer: header.layer.rawValue)
-        if header.flags.contains(.key) { insert(.key) } else if header.kind == .video, header.layer.temporal > 0 { insert(.enhancement) }
-        if header.flags.contains(.discardable) { insert(.discardable) }
-        if header.kind == .configuration { insert(.configuration) }
+        unsafe bytes.storeBytes(of: traits.rawValue, toByteOffset: 12, as: UInt16.self)
+        unsafe bytes.storeBytes(of: 0, toByteOffset: 14, as: UInt16.self)
     }
 }
 
@@ -82,6 +74,11 @@ extension EventLoop {
             beginClose(channel, .policyViolation, reason: "media of another kind than its stream", counted: "media_wrong_kind")
             return
         }
+        let traits = FrameTraits(frame.header, lane: stream.lane)
+        guard traits.spatial < LayerChoice.layersMax, traits.temporal < LayerChoice.layersMax else {
+            beginClose(channel, .policyViolation, reason: "media of a layer above 7", counted: "media_layer")
+            return
+        }
         if !stream.isConfigured {
             guard isConfiguration else {
                 beginClose(channel, .policyViolation, reason: "media before its configuration", counted: "media_before_configuration")
@@ -89,10 +86,10 @@ extension EventLoop {
             }
             membership.published[place].isConfigured = true
         }
-        if membership.isRestricted, unsafe !passesRestrictions(channel, membership, place, bytes, FrameTraits(frame.header)) { return }
+        if membership.isRestricted, unsafe !passesRestrictions(channel, membership, place, bytes, traits) { return }
         counters.framesIn &+= 1
         counters.bytesIn &+= UInt64(bytes.count)
-        unsafe forward(membership.room, stream.slot, bytes, FrameTraits(frame.header))
+        unsafe forward(membership.room, stream.slot, bytes, traits)
     }
 
     /// Local subscribers read the frame from the room's log; every other loop with subscribers gets one copy.
@@ -104,34 +101,39 @@ extension EventLoop {
         case .nobody: if room.routes[slot.index].remote.isEmpty { counters.framesWithoutSubscribers &+= 1 }
         case .refused: break
         }
-        for place in 0..<room.routes[slot.index].remote.count { unsafe copy(bytes, traits, room, slot, remote: place) }
+        for place in 0..<room.routes[slot.index].remote.count where room.routes[slot.index].remote[place].takes(traits) {
+            unsafe copy(bytes, traits, room, slot, remote: place)
+        }
     }
 
-    /// Puts a frame into the ring to another loop. A full ring loses it, and of video everything up to the next key frame, which is asked for.
-    private func copy(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ room: LocalRoom, _ slot: StreamSlot, remote place: Int) {
+    /// Puts a frame into the ring to another loop. A full ring loses it, and of video everything of its layer up to the next key frame, which is asked for.
+    func copy(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ room: LocalRoom, _ slot: StreamSlot, remote place: Int) {
         let route = room.routes[slot.index].remote[place]
-        if route.owesConfiguration, !traits.contains(.configuration) {
-            room.routes[slot.index].remote[place].owesConfiguration = false
-            for configuration in room.fanout.cachedConfiguration(slot) {
-                unsafe configuration.withUnsafeBytes { unsafe copy($0, .configuration, room, slot, remote: place) }
+        let spatial = traits.spatial
+        if route.owesConfiguration.contains(spatial), !traits.contains(.configuration) {
+            room.routes[slot.index].remote[place].owesConfiguration.remove(spatial)
+            for configuration in room.fanout.cachedConfiguration(slot, spatial) {
+                unsafe configuration.withUnsafeBytes {
+                    unsafe copy($0, FrameTraits.configuration.with(spatial: spatial), room, slot, remote: place)
+                }
             }
         }
-        if route.awaitsKey, traits.isDisjoint(with: [.key, .configuration]) {
+        if route.awaitsKey.contains(spatial), traits.isDisjoint(with: [.key, .configuration]) {
             counters.framesLostBetweenLoops &+= 1
             return
         }
         guard unsafe write(bytes, traits, to: route.interest) else {
             counters.framesLostBetweenLoops &+= 1
             if traits.contains(.configuration) {
-                room.routes[slot.index].remote[place].owesConfiguration = true
+                room.routes[slot.index].remote[place].owesConfiguration.insert(spatial)
             } else if room.fanout.streams[slot.index].lane == .video, !traits.contains(.discardable) {
-                room.routes[slot.index].remote[place].awaitsKey = true
-                room.fanout.wantKeyFrame(slot)
+                room.routes[slot.index].remote[place].awaitsKey.insert(spatial)
+                room.fanout.wantKeyFrame(slot, spatial: spatial)
                 markDirty(room)
             }
             return
         }
-        if traits.contains(.key) { room.routes[slot.index].remote[place].awaitsKey = false }
+        if traits.contains(.key) { room.routes[slot.index].remote[place].keyFrameWent(spatial) }
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, to interest: RemoteInterest) -> Bool {
@@ -178,61 +180,10 @@ extension EventLoop {
         if !room.openGaps.isEmpty, header.traits.contains(.key) { unsafe closeGaps(room, header.slot, frame) }
     }
 
-    /// Asks the publisher's loop for a stream that somebody here wants.
-    func requestInterest(_ room: LocalRoom, _ slot: StreamSlot) {
-        let route = room.routes[slot.index]
-        guard route.entry.address.loop != index, !route.isRequested else { return }
-        room.routes[slot.index].isRequested = true
-        let interest = RemoteInterest(loop: index, room: room.handle, slot: slot)
-        post(.interest(room.number, stream: route.entry.info.stream, interest, isWanted: true), to: route.entry.address.loop)
-    }
-
-    /// Lets go of the streams of other loops that nobody here wants any more.
-    func releaseInterest(_ room: LocalRoom) {
-        for slot in room.fanout.openSlots where room.routes[slot.index].isRequested && room.fanout.streams[slot.index].subscribers == 0 {
-            room.routes[slot.index].isRequested = false
-            withdrawInterest(room, room.routes[slot.index])
-            // What is cached goes stale unseen.
-            room.fanout.forgetCache(slot)
-        }
-    }
-
-    func withdrawInterest(_ room: LocalRoom, _ route: StreamRoute) {
-        let interest = RemoteInterest(loop: index, room: room.handle, slot: StreamSlot(0))
-        post(.interest(room.number, stream: route.entry.info.stream, interest, isWanted: false), to: route.entry.address.loop)
-    }
-
-    /// Another loop wants a stream of a publisher here, or lets go of it.
-    func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ isWanted: Bool) {
-        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
-        room.routes[slot.index].remote.removeAll { $0.interest.loop == interest.loop }
-        guard isWanted else { return }
-        room.routes[slot.index].remote.append(RemoteRoute(interest: interest))
-        let place = room.routes[slot.index].remote.count - 1
-        // What a late joiner needs goes before everything else through the same ring.
-        var hasKey = false
-        for cached in room.fanout.cachedFrames(slot) {
-            unsafe cached.withUnsafeBytes { frame in
-                guard let header = try? unsafe MediaHeader(parsing: frame) else { return }
-                hasKey = hasKey || header.flags.contains(.key)
-                unsafe copy(frame, FrameTraits(header), room, slot, remote: place)
-            }
-        }
-        if !hasKey, room.fanout.streams[slot.index].lane == .video {
-            room.fanout.wantKeyFrame(slot)
-            markDirty(room)
-        }
-    }
-
-    func wantKeyFrame(_ number: RoomNumber, _ stream: UInt32) {
-        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
-        room.fanout.wantKeyFrame(slot)
-        markDirty(room)
-    }
-
     /// Asks publishers for the key frames that are wanted and may be asked for now.
     func requestKeyFrames(_ room: LocalRoom) {
-        while let slot = room.fanout.nextKeyFrameRequest(now: now) {
+        while let request = room.fanout.nextKeyFrameRequest(now: now) {
+            let slot = request.slot
             let entry = room.routes[slot.index].entry
             if entry.address.loop == index {
                 // Of a muted publisher nobody would get the key frame.
@@ -240,9 +191,9 @@ extension EventLoop {
                     continue
                 }
                 counters.keyFrameRequests &+= 1
-                send(channel, .keyFrameRequested(stream: entry.info.stream))
+                send(channel, .keyFrameRequested(stream: entry.info.stream, layer: room.fanout.hasSpatialLayers(slot) ? request.spatial : nil))
             } else {
-                post(.keyFrameWanted(room.number, stream: entry.info.stream), to: entry.address.loop)
+                post(.keyFrameWanted(room.number, stream: entry.info.stream, spatial: request.spatial), to: entry.address.loop)
             }
         }
     }

@@ -107,9 +107,15 @@ extension EventLoop {
 
     @discardableResult
     private func addStream(_ room: LocalRoom, _ entry: StreamEntry) -> StreamSlot? {
-        guard let slot = room.fanout.addStream(id: entry.info.stream, publisher: entry.publisher, lane: entry.lane) else { return nil }
+        guard
+            let slot = room.fanout.addStream(
+                id: entry.info.stream, publisher: entry.publisher, lane: entry.lane, layers: entry.info.layerDeclarations)
+        else {
+            return nil
+        }
         let route = StreamRoute(entry: entry)
         if slot.index < room.routes.count { room.routes[slot.index] = route } else { room.routes.append(route) }
+        armLayerLook()
         return slot
     }
 
@@ -117,8 +123,8 @@ extension EventLoop {
         guard let room = room(number), let slot = addStream(room, entry) else { return }
         tell(number, message, except: entry.publisher)
         for (participant, handle) in room.members where participant != entry.publisher {
-            guard let membership = channels[handle]?.membership, membership.subscribesToAll else { continue }
-            subscribe(membership, slot)
+            guard let channel = channels[handle], let wishes = channel.membership?.standing.wishes(for: entry.info.source) else { continue }
+            subscribe(channel, [slot], wishes)
         }
     }
 

@@ -9,7 +9,8 @@ extension EventLoop {
         _ channel: Channel, _ membership: Membership, _ place: Int, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits
     ) -> Bool {
         if membership.published[place].repeats != nil, let header = try? unsafe MediaHeader(parsing: bytes),
-            membership.isRepeated(at: place, sequence: header.sequence, isConfiguration: traits.contains(.configuration))
+            membership.isRepeated(
+                at: place, sequence: header.sequence, layer: Int(header.layer.spatial), isConfiguration: traits.contains(.configuration))
         {
             counters.framesRepeated &+= 1
             return false
@@ -21,24 +22,26 @@ extension EventLoop {
             case .bitRate: counters.framesOverBitRate &+= 1
             }
             if traits.contains(.configuration) {
-                unsafe membership.hold(Array(bytes), at: place)
+                unsafe membership.hold(Array(bytes), traits, at: place)
             } else if refusal == .bitRate, !hadGap, membership.published[place].gap != nil {
-                wantKeyFrame(membership, membership.published[place].slot, atOnce: false)
+                wantKeyFrame(membership, membership.published[place].slot, spatial: traits.spatial, atOnce: false)
             }
             return false
         }
-        guard membership.published[place].holdsConfiguration, let held = membership.releaseHeld(at: place), !traits.contains(.configuration) else {
-            return true
+        guard membership.published[place].holdsConfiguration else { return true }
+        // One that comes now takes the place of its layer's.
+        for held in membership.releaseHeld(at: place) where !traits.contains(.configuration) || held.traits.spatial != traits.spatial {
+            counters.framesIn &+= 1
+            counters.bytesIn &+= UInt64(held.configuration.count)
+            unsafe held.configuration.withUnsafeBytes { unsafe forward(membership.room, membership.published[place].slot, $0, held.traits) }
         }
-        counters.framesIn &+= 1
-        counters.bytesIn &+= UInt64(held.count)
-        unsafe held.withUnsafeBytes { unsafe forward(membership.room, membership.published[place].slot, $0, .configuration) }
         return true
     }
 
-    private func wantKeyFrame(_ membership: Membership, _ slot: StreamSlot, atOnce: Bool) {
+    /// - Parameter spatial: the layer; without it, all that somebody gets.
+    private func wantKeyFrame(_ membership: Membership, _ slot: StreamSlot, spatial: Int?, atOnce: Bool) {
         guard membership.room.fanout.isOpen(slot) else { return }
-        membership.room.fanout.wantKeyFrame(slot, atOnce: atOnce)
+        membership.room.fanout.wantKeyFrame(slot, spatial: spatial, atOnce: atOnce)
         markDirty(membership.room)
     }
 
@@ -54,6 +57,8 @@ extension EventLoop {
         let lifted = membership.muted.subtracting(muted)
         membership.setMuted(muted)
         guard lifted.contains(.video) else { return }
-        for stream in membership.published where stream.gap != nil && !stream.hasEnded { wantKeyFrame(membership, stream.slot, atOnce: true) }
+        for stream in membership.published where stream.gap != nil && !stream.hasEnded {
+            wantKeyFrame(membership, stream.slot, spatial: nil, atOnce: true)
+        }
     }
 }

@@ -11,14 +11,17 @@ final class Membership {
     var admission: RoomAdmission
     /// Streams of one's own, ended ones included as long as frames of theirs may be under way.
     var published: [PublishedStream] = []
-    var subscribesToAll = false
     /// What it has reported of streams that it receives.
     var reports = ReceptionTable()
+    /// Streams to come that it wants.
+    var standing = StandingWishes()
+    var chooser = LayerChooser()
+    var congestion = CongestionNews()
     /// Kinds whose frames a host has muted.
     private(set) var muted: PublishKinds = []
     private(set) var bitRate: BitRateBudget?
     /// Configurations that came while they could not go on, by stream: the latest goes before the next frame that does.
-    private(set) var held: [(stream: UInt32, configuration: [UInt8])] = []
+    private(set) var held: [HeldConfiguration] = []
     /// Whether a frame must be looked at before it goes on.
     private(set) var isRestricted = false
 
@@ -62,14 +65,17 @@ final class Membership {
             lose(place, traits, .muted)
             return .muted
         }
-        if let gap = published[place].gap, !isConfiguration, !traits.contains(.key) { return gap }
-        let heldBytes = published[place].holdsConfiguration && !isConfiguration ? heldConfiguration(of: published[place].id)?.count ?? 0 : 0
+        if let gap = published[place].gap, !isConfiguration, !traits.contains(.key), published[place].gapLayers.contains(traits.spatial) {
+            return gap
+        }
+        let heldBytes = published[place].holdsConfiguration && !isConfiguration ? heldConfigurationBytes(of: published[place].id) : 0
         if bitRate?.take(byteCount: byteCount + heldBytes, now: now) == false {
             lose(place, traits, .bitRate)
             return .bitRate
         }
         if traits.contains(.key), published[place].gap != nil {
-            published[place].gap = nil
+            published[place].gapLayers.remove(traits.spatial)
+            if published[place].gapLayers.isEmpty { published[place].gap = nil }
             noteRestrictions()
         }
         return nil
@@ -78,34 +84,42 @@ final class Membership {
     private func lose(_ place: Int, _ traits: FrameTraits, _ refusal: FrameRefusal) {
         guard published[place].lane == .video, traits.isDisjoint(with: [.configuration, .discardable]) else { return }
         published[place].gap = refusal
+        published[place].gapLayers.insert(traits.spatial)
     }
 
-    private func heldConfiguration(of stream: UInt32) -> [UInt8]? {
-        held.first { $0.stream == stream }?.configuration
+    private func heldConfigurationBytes(of stream: UInt32) -> Int {
+        held.reduce(0) { $0 + ($1.stream == stream ? $1.configuration.count : 0) }
     }
 
     /// Keeps a configuration that may not go on now.
-    func hold(_ configuration: [UInt8], at place: Int) {
-        held.removeAll { $0.stream == published[place].id }
-        held.append((published[place].id, configuration))
+    func hold(_ configuration: [UInt8], _ traits: FrameTraits, at place: Int) {
+        held.removeAll { $0.stream == published[place].id && $0.traits.spatial == traits.spatial }
+        held.append(HeldConfiguration(stream: published[place].id, traits: traits, configuration: configuration))
         published[place].holdsConfiguration = true
     }
 
-    /// Gives out what is held of a stream.
-    func releaseHeld(at place: Int) -> [UInt8]? {
+    /// Gives out what is held of a stream, by layer.
+    func releaseHeld(at place: Int) -> [HeldConfiguration] {
         defer {
             held.removeAll { $0.stream == published[place].id }
             published[place].holdsConfiguration = false
             noteRestrictions()
         }
-        return heldConfiguration(of: published[place].id)
+        return held.filter { $0.stream == published[place].id }
     }
 
     func end(at place: Int) {
         published[place].hasEnded = true
         published[place].gap = nil
+        published[place].gapLayers = SpatialLayers()
         _ = releaseHeld(at: place)
     }
+}
+
+struct HeldConfiguration {
+    let stream: UInt32
+    let traits: FrameTraits
+    let configuration: [UInt8]
 }
 
 /// Why a frame of a publisher is dropped before it reaches anybody.
@@ -122,6 +136,8 @@ struct PublishedStream {
     var hasEnded = false
     /// Video: a frame was dropped for this reason, and nothing but a key frame is of use until one has come.
     var gap: FrameRefusal?
+    /// The spatial layers that this holds for.
+    var gapLayers = SpatialLayers()
     var holdsConfiguration = false
     /// After a resumption: frames that the publisher may send once more, not knowing that they have come.
     var repeats: RepeatedFrames?

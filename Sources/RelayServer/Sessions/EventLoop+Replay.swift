@@ -36,7 +36,7 @@ extension EventLoop {
             guard gap.slot == slot, gap.stream == header.stream.rawValue else { return false }
             guard let channel = channels[gap.channel], let membership = channel.membership, membership.room === room else { return true }
             guard room.fanout.awaitsNewest(Int(membership.subscriber.index), slot) else { return false }
-            let measure = room.fanout.gap(slot, from: gap.mark, to: next)
+            let measure = room.fanout.gap(Int(membership.subscriber.index), slot, from: gap.mark, to: next)
             if measure.frames > 0 { send(channel, .streamGap(room.gap(slot, measure))) }
             return true
         }

@@ -11,6 +11,8 @@ extension EventLoop {
     private static let bytesPerRule = 2
     private static let sourceBytesMax = 64
     private static let streamsPerRequestMax = 1_024
+    private static let sourcesPerRequestMax = 16
+    private static let standingSourcesMax = 64
 
     /// One text message of a session. Whatever it is, it gets exactly one answer; only what is not JSON at all closes.
     func request(_ channel: Channel, _ bytes: [UInt8]) {
@@ -187,6 +189,7 @@ extension EventLoop {
         if let source = publish.source, source.utf8.count > EventLoop.sourceBytesMax { throw .badValue("source") }
         if publish.codec.utf8.count > MediaCodec.codecStringBytesMax { throw .badValue("codec") }
         if let member = publish.description?.memberOutOfRange { throw .badValue("description.\(member)") }
+        if let member = publish.layersFault { throw .badValue(member) }
         guard channel.pendingPublishes < limits.streamsPerParticipantMax else { throw .pending }
         channel.pendingPublishes += 1
         post(
@@ -208,31 +211,41 @@ extension EventLoop {
 
     private func subscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Subscribe) throws(Refusal) {
         let membership = try membership(channel)
-        let room = membership.room
-        var slots: [StreamSlot] = []
-        if request.all == true {
-            membership.subscribesToAll = true
-            slots = room.foreignSlots(to: membership.participant)
-        } else {
-            guard let streams = request.streams, !streams.isEmpty, streams.count <= EventLoop.streamsPerRequestMax else { throw .badValue("streams") }
-            for stream in Set(streams).sorted() {
-                guard let slot = room.fanout.slot(of: stream), room.routes[slot.index].entry.publisher != membership.participant else {
-                    throw Refusal(RoomFault.unknownStream)
-                }
-                slots.append(slot)
-            }
-        }
+        if let member = request.wishOutOfRange { throw .badValue(member) }
+        let wishes = LayerWishes(request)
+        let slots = try slots(membership, request)
+        // Nothing can be refused any more.
+        if request.all == true { membership.standing.all = wishes }
+        if let sources = request.sources { membership.standing.want(sources, wishes) }
         var answer = RelayMessage.Answer()
-        answer.subscribed = slots.map { room.fanout.streams[$0.index].id }
+        answer.subscribed = slots.map { membership.room.fanout.streams[$0.index].id }
         // The answer goes first: media of a stream follows the news of it.
         send(channel, .ok(id: id, answer))
-        for slot in slots { subscribe(membership, slot) }
-        markDirty(room)
+        subscribe(channel, slots, wishes)
     }
 
-    func subscribe(_ membership: Membership, _ slot: StreamSlot) {
-        membership.room.fanout.subscribe(Int(membership.subscriber.index), slot)
-        requestInterest(membership.room, slot)
+    /// The streams that a request names, now.
+    private func slots(_ membership: Membership, _ request: ClientRequest.Subscribe) throws(Refusal) -> [StreamSlot] {
+        let room = membership.room
+        let foreign = room.foreignSlots(to: membership.participant)
+        if request.all == true { return foreign }
+        var slots: [StreamSlot] = []
+        if let sources = request.sources {
+            guard !sources.isEmpty, sources.count <= EventLoop.sourcesPerRequestMax,
+                sources.allSatisfy({ $0.utf8.count <= EventLoop.sourceBytesMax }),
+                membership.standing.sources.count + sources.count <= EventLoop.standingSourcesMax
+            else { throw .badValue("sources") }
+            slots = foreign.filter { slot in room.routes[slot.index].entry.info.source.map(sources.contains) ?? false }
+            guard request.streams != nil else { return slots }
+        }
+        guard let streams = request.streams, !streams.isEmpty, streams.count <= EventLoop.streamsPerRequestMax else { throw .badValue("streams") }
+        for stream in Set(streams).sorted() {
+            guard let slot = room.fanout.slot(of: stream), room.routes[slot.index].entry.publisher != membership.participant else {
+                throw Refusal(RoomFault.unknownStream)
+            }
+            if !slots.contains(slot) { slots.append(slot) }
+        }
+        return slots
     }
 
     private func unsubscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Unsubscribe) throws(Refusal) {
@@ -240,7 +253,7 @@ extension EventLoop {
         let room = membership.room
         var slots: [StreamSlot] = []
         if request.all == true {
-            membership.subscribesToAll = false
+            membership.standing = StandingWishes()
             slots = room.fanout.subscribed(Int(membership.subscriber.index))
         } else {
             guard let streams = request.streams, !streams.isEmpty, streams.count <= EventLoop.streamsPerRequestMax else { throw .badValue("streams") }
@@ -251,6 +264,7 @@ extension EventLoop {
         }
         for slot in slots { room.fanout.unsubscribe(Int(membership.subscriber.index), slot) }
         releaseInterest(room)
+        for slot in slots { tellDemand(room, slot) }
         var answer = RelayMessage.Answer()
         answer.subscribed = room.fanout.subscribed(Int(membership.subscriber.index)).map { room.fanout.streams[$0.index].id }
         send(channel, .ok(id: id, answer))
@@ -262,7 +276,9 @@ extension EventLoop {
             membership.room.fanout.subscribed(Int(membership.subscriber.index)).contains(slot)
         else { throw Refusal(RoomFault.unknownStream) }
         guard membership.room.fanout.streams[slot.index].lane == .video else { throw .badValue("stream") }
-        membership.room.fanout.wantKeyFrame(slot)
+        let subscriber = Int(membership.subscriber.index)
+        let layer = membership.room.fanout.layers(subscriber, slot).current
+        membership.room.fanout.wantKeyFrame(slot, spatial: layer.isNone ? nil : layer.spatial)
         markDirty(membership.room)
         send(channel, .ok(id: id, .init()))
     }

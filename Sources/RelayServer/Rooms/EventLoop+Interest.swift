@@ -1,0 +1,101 @@
+import MediaProtocol
+import RelayBase
+import RelayRooms
+import Signalling
+
+/// Which streams of other loops this one gets, and which layers of them.
+extension EventLoop {
+    /// Asks the publisher's loop for a stream that somebody here wants, or for other layers of it than before.
+    func requestInterest(_ room: LocalRoom, _ slot: StreamSlot) {
+        let route = room.routes[slot.index]
+        guard route.entry.address.loop != index else { return }
+        let layers = room.fanout.wantedLayers(slot)
+        guard !route.isRequested || layers != route.requestedLayers else { return }
+        room.routes[slot.index].isRequested = true
+        room.routes[slot.index].requestedLayers = layers
+        let interest = RemoteInterest(loop: index, room: room.handle, slot: slot)
+        post(.interest(room.number, stream: route.entry.info.stream, interest, layers: layers, isWanted: true), to: route.entry.address.loop)
+        // What is cached of a layer that no longer comes goes stale unseen.
+        for spatial in 0..<LayerChoice.layersMax where route.requestedLayers[spatial] != nil && layers[spatial] == nil {
+            room.fanout.forgetPictures(slot, spatial: spatial)
+        }
+    }
+
+    /// Lets go of the streams of other loops that nobody here wants any more, and of layers.
+    func releaseInterest(_ room: LocalRoom) {
+        for slot in room.fanout.openSlots where room.routes[slot.index].isRequested {
+            guard room.fanout.streams[slot.index].subscribers == 0 else {
+                requestInterest(room, slot)
+                continue
+            }
+            room.routes[slot.index].isRequested = false
+            withdrawInterest(room, room.routes[slot.index])
+            // What is cached goes stale unseen.
+            room.fanout.forgetCache(slot)
+        }
+    }
+
+    func withdrawInterest(_ room: LocalRoom, _ route: StreamRoute) {
+        let interest = RemoteInterest(loop: index, room: room.handle, slot: StreamSlot(0))
+        post(.interest(room.number, stream: route.entry.info.stream, interest, layers: LayerSet(), isWanted: false), to: route.entry.address.loop)
+    }
+
+    /// Another loop wants layers of a stream of a publisher here, or lets go of it.
+    func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ layers: LayerSet, _ isWanted: Bool) {
+        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
+        defer { tellDemand(room, slot) }
+        // Another room or slot of that loop's: it has begun anew and knows nothing of the stream.
+        room.routes[slot.index].remote.removeAll { $0.interest.loop == interest.loop && (!isWanted || $0.interest != interest) }
+        guard isWanted else { return }
+        let place: Int
+        if let known = room.routes[slot.index].remote.firstIndex(where: { $0.interest == interest }) {
+            place = known
+        } else {
+            place = room.routes[slot.index].remote.count
+            room.routes[slot.index].remote.append(RemoteRoute(interest: interest))
+            sendLadder(room, slot, to: interest.loop)
+            if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place) }
+        }
+        for spatial in room.routes[slot.index].remote[place].adopt(layers) {
+            let choice = LayerChoice(spatial: spatial, temporal: layers[spatial] ?? 0)
+            // What a late joiner needs goes before everything else through the same ring.
+            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, now: now), remote: place)
+            guard !hasKey, room.fanout.streams[slot.index].lane == .video else { continue }
+            room.fanout.wantKeyFrame(slot, spatial: spatial)
+            markDirty(room)
+        }
+    }
+
+    /// Answers whether a key frame was among what was sent.
+    @discardableResult
+    private func sendCached(_ room: LocalRoom, _ slot: StreamSlot, _ frames: [[UInt8]], remote place: Int) -> Bool {
+        var hasKey = false
+        for cached in frames {
+            unsafe cached.withUnsafeBytes { frame in
+                guard let header = try? unsafe MediaHeader(parsing: frame) else { return }
+                hasKey = hasKey || header.flags.contains(.key)
+                unsafe copy(frame, FrameTraits(header, lane: room.fanout.streams[slot.index].lane), room, slot, remote: place)
+            }
+        }
+        return hasKey
+    }
+
+    func wantKeyFrame(_ number: RoomNumber, _ stream: UInt32, _ spatial: Int) {
+        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
+        room.fanout.wantKeyFrame(slot, spatial: spatial, isRepeated: true)
+        markDirty(room)
+    }
+
+    // MARK: Ladders
+
+    func sendLadder(_ room: LocalRoom, _ slot: StreamSlot, to loop: Int) {
+        guard room.fanout.streams[slot.index].isLayered else { return }
+        let stream = room.routes[slot.index].entry.info.stream
+        post(.ladder(room.number, stream: stream, room.fanout.streams[slot.index].ladder), to: loop)
+    }
+
+    func setLadder(_ number: RoomNumber, _ stream: UInt32, _ ladder: [LayerOption]) {
+        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
+        room.fanout.setLadder(slot, ladder)
+    }
+}
