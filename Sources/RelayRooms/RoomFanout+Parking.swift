@@ -37,7 +37,7 @@ extension RoomFanout {
     /// The sequence number of the last frame that came of a stream, for each of its spatial layers; `nil` where none has.
     package func lastSequences(of slot: StreamSlot) -> [UInt32?] {
         guard streams.isLive(slot.index) else { return [] }
-        return streams[slot.index].layers.indices.map { layer in
+        return (0..<streams[slot.index].layers.count).map { layer in
             streams[slot.index].layers[layer].position.isKnown ? streams[slot.index].layers[layer].position.sequence : nil
         }
     }
