@@ -8,6 +8,7 @@ import Signalling
 struct ChangingRate {
     private static let layers = [80_000.0, 400_000, 1_200_000]
     private static let audioBytes = 80
+    private static let audioDeadline: UInt64 = 200_000_000
 
     private let options: RealTimeOptions
     private let congestionControl: String
@@ -25,9 +26,9 @@ struct ChangingRate {
         let publisher = try crowd.open(from: stage.near)
         try crowd.join(publisher)
         // 32 kbit/s, as Opus for speech.
-        let audio = try crowd.publish(
+        try crowd.publish(
             publisher, .audio, framesPerSecond: 50, layers: [.init(frameBytes: Self.audioBytes, keyFrameBytes: Self.audioBytes)])
-        let video = try crowd.publish(
+        try crowd.publish(
             publisher, .video, framesPerSecond: 25, layers: Self.layers.map { .video(bitsPerSecond: $0, framesPerSecond: 25, keyFactor: 4) })
         let reader = try crowd.open(from: stage.far)
         try crowd.join(reader)
@@ -42,7 +43,7 @@ struct ChangingRate {
         try crowd.play(until: rise.advanced(byMilliseconds: options.isShort ? 4_000 : 15_000))
         let end = MonotonicClock.now()
         try crowd.play(seconds: 1)
-        _ = (audio, video)
+        try Trace.keep(options, "rate-\(congestionControl)", since: fall, reader.receptions)
         return judge(reader, publisher, calm, fall, rise, end)
     }
 
@@ -53,8 +54,7 @@ struct ChangingRate {
         var during = reader.receptions.latencies(.audio, sentWithin: fall..<end)
         let base = before.milliseconds(0.5)
         let heard = reader.receptions.filter { $0.kind == .audio && (calm..<end).contains($0.sent) }
-        var lost = 0
-        if let first = heard.first, let last = heard.last { lost = Int(last.sequence &- first.sequence) + 1 - heard.count }
+        let losses = Losses(of: heard, deadline: Self.audioDeadline, transit: before.percentile(0.5) ?? 0)
         let seen = reader.receptions.filter { $0.kind == .video }
         func layer(at instant: MonotonicInstant) -> Int { seen.last { $0.received < instant }.map { Int($0.layer.spatial) } ?? -1 }
         let highest = layer(at: fall)
@@ -66,8 +66,7 @@ struct ChangingRate {
         let risen = back.map { Double($0.received.nanoseconds(since: rise)) / 1e6 } ?? .nan
         let low = seen.filter { $0.received >= fall.advanced(byMilliseconds: 2_000) && $0.received < rise }
         let lowSeconds = Double(rise.nanoseconds(since: fall.advanced(byMilliseconds: 2_000))) / 1e9
-        var requests = 0
-        for request in publisher.keyFrameRequests where request >= calm { _ = request; requests += 1 }
+        let requests = publisher.keyFrameRequests.count { $0 >= calm }
         let changes = reader.news.filter {
             switch $0.message {
             case .congested, .recovered: true
@@ -86,7 +85,8 @@ struct ChangingRate {
                 "\(Text.milliseconds(base)); \(Text.milliseconds(during.milliseconds(0.5) - base)), \(Text.milliseconds(during.milliseconds(1) - base))"
             ),
             Outcome(.rate, variant, "audio's added delay, p99 from the fall on", milliseconds: during.milliseconds(0.99) - base, atMost: 250),
-            Outcome(.rate, variant, "audio frames lost", count: lost, atMost: 0),
+            Outcome(.rate, variant, told: "audio frames lost, of", "\(losses.count) of \(heard.count + losses.count)"),
+            Outcome(.rate, variant, "audio frames lost before their deadline", count: losses.beforeDeadline, atMost: 0),
             Outcome(.rate, variant, "lowest layer alone after", milliseconds: fallen, atMost: 2_000),
             Outcome(.rate, variant, "highest layer again after", milliseconds: risen, atMost: 10_000),
         ]

@@ -44,7 +44,9 @@ struct ControlUnderLoad {
             next = next.advanced(byMilliseconds: 20)
         }
         try crowd.wait("the last answers") { asked.keys.allSatisfy { reader.answers[$0] != nil } }
-        for (id, sent) in asked { if let answer = reader.answers[id] { times.add(answer.at.nanoseconds(since: sent)) } }
+        let trips = asked.compactMap { id, sent in reader.answers[id].map { (asked: sent, answered: $0.at) } }.sorted { $0.asked < $1.asked }
+        for trip in trips { times.add(trip.answered.nanoseconds(since: trip.asked)) }
+        try Trace.keep(options, "control-\(congestionControl)-\(http.rawValue)", since: begin, trips)
         let received = reader.receptions.filter { $0.received >= begin }
         let bits = Double(received.reduce(0) { $0 + $1.byteCount }) * 8 / seconds
         let variant = "\(congestionControl), HTTP/\(http.rawValue)"

@@ -47,6 +47,9 @@ struct KeyFramesShared {
         try crowd.play(seconds: Double(sets * Self.periodSeconds))
         let end = MonotonicClock.now()
         try crowd.play(seconds: 3)
+        for (place, session) in connection.sessions.enumerated() {
+            try Trace.keep(options, "keyframes-\(congestionControl)-\(place)", since: begin, session.receptions)
+        }
         return judge(connection.sessions, published: publisher.streams, begin..<end, sets)
     }
 

@@ -40,11 +40,13 @@ final class Member {
     /// As a publisher with a real encoder would.
     private func obey(_ message: RelayMessage) {
         switch message {
-        case .keyFrameRequested(let stream):
-            for place in streams.indices where streams[place].stream.rawValue == stream { streams[place].requestKey(nil) }
+        case .keyFrameRequested(let stream, let layer):
+            for place in streams.indices where streams[place].stream.rawValue == stream {
+                streams[place].requestKey(layer.map { UInt8(clamping: $0) })
+            }
         case .layersWanted(let wanted):
             for place in streams.indices where streams[place].stream.rawValue == wanted.stream {
-                streams[place].activeLayers = Set(wanted.layers.map { UInt8(clamping: $0.spatial) })
+                streams[place].activate(Set(wanted.layers.map { UInt8(clamping: $0.spatial) }))
             }
         default: break
         }

@@ -14,6 +14,7 @@ struct RealTimeOptions {
           --short             a few seconds each, generous bounds: whether it works at all
           --whole             clients that do not wish for large frames in parts
           --keep FILE         put the table between the marks of this file (Sources/PERFORMANCE.md)
+          --trace FOLDER      write every frame that came to a session behind the link there, as CSV
           --seed N            of the link's losses and jitter (1)
           --hurry-relay       run the relay at the instruments' priority too, on a machine that has other work
 
@@ -24,6 +25,7 @@ struct RealTimeOptions {
     var congestionControls = ["bbr", "cubic"]
     var isShort = false
     var keep: String?
+    var trace: String?
     var seed: UInt64 = 1
     var isRelayHurried = false
     var wantsHelp = false
@@ -63,6 +65,7 @@ struct RealTimeOptions {
         switch option {
         case "--congestion": congestionControls = value.split(separator: ",").map(String.init)
         case "--keep": keep = value
+        case "--trace": trace = value
         case "--relay": relay = value
         case "--emulator": emulator = value
         case "--folder": folder = value

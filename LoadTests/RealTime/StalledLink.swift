@@ -43,6 +43,7 @@ struct StalledLink {
         try crowd.play(until: stall.advanced(byMilliseconds: 2_000))
         let release = try stage.link.set("stall=0")
         try crowd.play(seconds: options.isShort ? 2 : 5)
+        try Trace.keep(options, "stall-\(congestionControl)", since: stall, reader.receptions)
         return judge(
             reader.receptions, calm: calm, stall: stall, release: release,
             kernel: (kernelAtStart.queued, kernelAtEnd.queued, linkBytes))
@@ -57,8 +58,8 @@ struct StalledLink {
         let normal = (audio: before.percentile(0.99) ?? 0, video: beforeVideo.percentile(0.99) ?? 0)
         let after = receptions.filter { $0.received >= release }
         let inFlight = after.filter { $0.sent < stall }
-        // A sender learns of a stall when an acknowledgement is overdue: not before a round trip has passed.
-        let noticeable = stall.advanced(byNanoseconds: 2 * Self.roundTrip)
+        // A sender learns of a stall when an acknowledgement is overdue, not before a round trip has passed: it has as long as a control message may take.
+        let noticeable = stall.advanced(byNanoseconds: 2 * Self.roundTrip + 20_000_000)
         func isOld(_ reception: Reception) -> Bool {
             let base = reception.kind == .audio ? before50 : beforeVideo50
             return reception.latency > base + (reception.kind == .audio ? Self.audioDeadline : Self.videoDeadline) + 20_000_000
@@ -81,7 +82,7 @@ struct StalledLink {
                 scenario, variant, told: "in the link, in the relay's kernel at the stall's beginning, at its end",
                 "\(Text.kibibytes(kernel.link)), \(Text.kibibytes(kernel.start)), \(Text.kibibytes(kernel.end))"),
             Outcome(scenario, variant, told: "delivered afterwards: under way at the stall's beginning", bytes(inFlight)),
-            Outcome(scenario, variant, told: "delivered past the deadline: sent within 2 RTT, before a stall shows", bytes(unaware)),
+            Outcome(scenario, variant, told: "delivered past the deadline: sent within 2 RTT + 20 ms, before a stall shows", bytes(unaware)),
             Outcome(scenario, variant, "delivered past the deadline: sent later", bytes(late), bound: "none", late.isEmpty),
             Outcome(scenario, variant, "audio back to normal after", milliseconds: recovery(.audio, normal.audio), atMost: 500),
             Outcome(scenario, variant, "video back to normal after", milliseconds: recovery(.video, normal.video), atMost: 500),

@@ -19,7 +19,10 @@ struct StoppedReader {
 
     func play() throws -> [Outcome] {
         // The relay gives up on a reader that takes nothing for `stallMillisecondsMax`: here it is to come back.
-        let limits = ["stallMillisecondsMax": 40_000, "silenceMillisecondsMax": 60_000, "audioLogBytesMax": 1 << 20, "videoLogBytesMax": 4 << 20]
+        let limits = [
+            "stallMillisecondsMax": 40_000, "tcpUserTimeoutMilliseconds": 60_000, "silenceMillisecondsMax": 60_000, "audioLogBytesMax": 1 << 20,
+            "videoLogBytesMax": 4 << 20,
+        ]
         let stage = try Stage(options, link: ["--delay", "1"], limits: limits)
         defer { stage.strike() }
         let crowd = try Crowd(stage.door, options.wishes)

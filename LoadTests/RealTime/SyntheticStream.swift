@@ -25,7 +25,7 @@ struct SyntheticStream {
     /// Frames from one key frame to the next; `nil`: only on request.
     let keyEvery: Int?
     /// The spatial layers that somebody wants.
-    var activeLayers: Set<UInt8>
+    private(set) var activeLayers: Set<UInt8>
     private(set) var nextDue: MonotonicInstant
     private(set) var sequence: UInt32 = 0
     private(set) var framesRefused = 0
@@ -48,9 +48,16 @@ struct SyntheticStream {
         nextDue = start
     }
 
+    /// Encodes these layers from now on, those that come anew from a key frame on.
+    mutating func activate(_ wanted: Set<UInt8>) {
+        let known = wanted.filter { Int($0) < layers.count }
+        keysWanted.formUnion(known.subtracting(activeLayers))
+        activeLayers = known
+    }
+
     /// - Parameter layer: `nil`: of every layer.
     mutating func requestKey(_ layer: UInt8?) {
-        if let layer { keysWanted.insert(layer) } else { keysWanted.formUnion((0..<layers.count).map { UInt8($0) }) }
+        if let layer, Int(layer) < layers.count { keysWanted.insert(layer) } else { keysWanted.formUnion((0..<layers.count).map { UInt8($0) }) }
     }
 
     /// Sends what is due. Frames that the session has no room for are counted and lost, as with a real encoder.

@@ -20,7 +20,7 @@ struct ReceivedMarks {
     var all: [ClientRequest.ReceivedFrame] {
         var seen: Set<UInt32> = []
         return marks.reversed().filter { seen.insert($0.stream).inserted }.reversed().map {
-            .init(stream: $0.stream, sequence: $0.sequence, timestamp: $0.timestamp)
+            .init(stream: $0.stream, sequence: $0.sequence, timestamp: $0.timestamp, layer: $0.spatial > 0 ? Int($0.spatial) : nil)
         }
     }
 

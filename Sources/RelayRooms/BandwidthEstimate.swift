@@ -61,6 +61,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
     private static let congestedQueueMicroseconds: UInt64 = 200_000
     private static let congestedShare = 0.6
     private static let clearShare = 0.1
+    private static let reportedBitsPerSecondMin = 300_000.0
     private static let shareMilliseconds = 500.0
     private static let bitsPerSecondMax = 100_000_000_000.0
 
@@ -146,9 +147,10 @@ package struct BandwidthEstimate: Sendable, Equatable {
         settle(sample)
     }
 
-    /// What the receiver says it gets. It counts where TCP ends at a proxy, which takes more than it passes on.
+    /// What the receiver says it gets. It counts where TCP ends at a proxy, which takes more than it passes on; not at rates so low that headers and
+    /// control, which the receiver does not count, are much of what was acknowledged.
     package mutating func take(receivedBitsPerSecond received: Int, now: MonotonicInstant) {
-        guard received > 0, recentBitsPerSecond > 0, Double(received) < recentBitsPerSecond * 0.75 else {
+        guard received > 0, recentBitsPerSecond >= BandwidthEstimate.reportedBitsPerSecondMin, Double(received) < recentBitsPerSecond * 0.75 else {
             ceiling = nil
             return
         }

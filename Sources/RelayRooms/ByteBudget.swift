@@ -9,6 +9,8 @@ package final class ByteBudget {
         self.bytesMax = bytesMax
     }
 
+    var left: Int { max(0, bytesMax - used) }
+
     /// Takes `count` bytes; answers false, and takes nothing, when they are not there.
     func take(_ count: Int) -> Bool {
         guard count <= bytesMax - used else { return false }

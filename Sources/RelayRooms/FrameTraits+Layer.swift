@@ -1,6 +1,9 @@
 package import MediaProtocol
 
 extension FrameTraits {
+    /// From a cache, for joiners: older than what whoever changes to this layer has seen.
+    package static let replayed = FrameTraits(rawValue: 16)
+
     /// What a frame's header says, for a stream of a lane. Only video has layers; a configuration holds for a whole spatial layer.
     package init(_ header: MediaHeader, lane: Lane) {
         var traits = FrameTraits(layer: lane == .video ? header.layer.rawValue : 0)

@@ -65,13 +65,14 @@ package struct ReceptionTable: Sendable {
             return reception
         }
         // Whoever counts from 0 again has begun anew.
-        if totals.hasGoneBack(from: entries[place].totals) {
+        let isAnew = totals.hasGoneBack(from: entries[place].totals)
+        if isAnew {
             entries[place].baseline = ReceiverTotals()
             entries[place].baselineAt = now
         }
         var reception = Self.reception(totals, since: entries[place].baseline, now)
         let elapsed = now.milliseconds(since: entries[place].reception.at)
-        if elapsed >= 200, totals.received >= entries[place].totals.received {
+        if elapsed >= 200, !isAnew {
             reception.framesPerSecond = Double(totals.received - entries[place].totals.received) * 1_000 / Double(elapsed)
         }
         if now.milliseconds(since: entries[place].baselineAt) >= Self.spanMilliseconds {

@@ -143,10 +143,10 @@ extension RoomFanout {
                 subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: broken)
             } else {
                 subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: true)
-                guard !subscribers[subscriber].isParked else { return }
                 // A key frame of another layer may follow in the log already.
                 let interest = subscribers[subscriber].interests[slot.index]
-                if sequence >= interest.changedAt || !interest.changeBeginsWithKey { needKeyFrame(slot, traits.spatial) }
+                let isNeeded = sequence >= interest.changedAt || !interest.changeBeginsWithKey
+                if isNeeded, !subscribers[subscriber].isParked { needKeyFrame(slot, traits.spatial) }
             }
         }
     }

@@ -54,7 +54,9 @@ extension RoomFanout {
     }
 
     private func isFresh(_ slot: StreamSlot, _ spatial: Int, now: MonotonicInstant) -> Bool {
+        // A layer that is not being sent has a group of the past only.
         spatial < streams[slot.index].layers.count
+            && (streams[slot.index].layers.count == 1 || !streams[slot.index].layers[spatial].meter.isSilent(now))
             && streams[slot.index].layers[spatial].group.isFresh(now, millisecondsMax: limits.gopCacheMillisecondsMax)
     }
 

@@ -79,7 +79,7 @@ extension RoomFanout {
     private func hasNeed(_ slot: StreamSlot, _ spatial: Int) -> Bool {
         for index in 0..<subscribers.endIndex where subscribers.isLive(index) && slot.index < subscribers[index].interests.count {
             let interest = subscribers[index].interests[slot.index]
-            guard interest.isWanted else { continue }
+            guard interest.isWanted, !subscribers[index].isParked else { continue }
             if interest.awaitsKey, interest.layer.spatial == spatial { return true }
             if interest.target != interest.layer, interest.target.spatial == spatial { return true }
         }

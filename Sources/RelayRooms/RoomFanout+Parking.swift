@@ -16,20 +16,22 @@ extension RoomFanout {
     package mutating func unpark(_ subscriber: Int, asksForKeyFrames: Bool) {
         subscribers[subscriber].isParked = false
         guard asksForKeyFrames else { return }
-        for slot in subscribers[subscriber].interests.indices {
-            let interest = subscribers[subscriber].interests[slot]
-            if interest.isWanted, interest.awaitsKey, !interest.layer.isNone { needKeyFrame(StreamSlot(slot), interest.layer.spatial) }
+        for slot in subscribers[subscriber].interests.indices
+        where subscribers[subscriber].interests[slot].isWanted && subscribers[subscriber].interests[slot].awaitsKey {
+            let layer = subscribers[subscriber].interests[slot].layer
+            if !layer.isNone { needKeyFrame(StreamSlot(slot), layer.spatial) }
         }
     }
 
     /// Whether the newest frame of a stream, a key frame that has just been appended, is one that the subscriber waits for.
     package func awaitsNewest(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
         guard streams.isLive(slot.index), streams[slot.index].lane == .video, self[.video].count > 0 else { return false }
-        let entry = self[.video][self[.video].next &- 1]
-        return entry.slot == slot && isDue(subscriber, entry, self[.video].next &- 1) && subscribers[subscriber].interests[slot.index].awaitsKey
+        let newest = self[.video].next &- 1
+        let entry = self[.video][newest]
+        return entry.slot == slot && isDue(subscriber, entry, newest) && subscribers[subscriber].interests[slot.index].awaitsKey
     }
 
-    /// What lies between two frames of the layer that a subscriber gets of a stream.
+    /// The media time between two frames of a stream without the length of the first, in ticks.
     package func gap(_ subscriber: Int, _ slot: StreamSlot, from mark: ReceivedMark, to next: ReceivedMark) -> StreamGapMeasure {
         StreamGapMeasure(frames: next.sequence &- mark.sequence &- 1, ticks: ticks(subscriber, slot, from: mark, to: next, measured: nil))
     }

@@ -19,8 +19,8 @@ extension RoomFanout {
         while subscribers[subscriber][lane].sequence < self[lane].next {
             let entry = self[lane][subscribers[subscriber][lane].sequence]
             if isBegun(subscriber, lane) {
-                // It is finished however old it is, and counts as old by the class alone.
-                guard now.nanoseconds(since: entry.arrival) > deadline else { return }
+                // It is finished however old it is, and counts as old by the class alone. Without room for its rest it stays, as long as the log has some.
+                guard now.nanoseconds(since: entry.arrival) > deadline, entry.byteCount <= budget.left else { return }
                 moveBegunToSubscriber(subscriber, lane)
             } else {
                 guard !isDue(subscriber, entry, subscribers[subscriber][lane].sequence) || hasExpired(subscriber, entry, now, deadline) else {

@@ -31,14 +31,19 @@ extension RoomFanout {
     /// Has a subscriber go on in a stream behind the last frame that its client has: what came since and is before its deadline is served again, as far
     /// as it can be decoded after what the client has; each frame that is served again enters the account again. The configuration is repeated.
     ///
-    /// - Parameter mark: the last frame that came; `nil`: none.
-    /// - Returns: what the client will never get.
-    package mutating func rewind(_ subscriber: Int, _ slot: StreamSlot, after mark: ReceivedMark?, now: MonotonicInstant) -> StreamGapMeasure {
+    /// - Parameters:
+    ///   - mark: the last frame that came; `nil`: none.
+    ///   - layer: the spatial layer that it is of; `nil`: not known.
+    /// - Returns: what the client will never get; nothing where its last frame is of another layer than it gets now, since numbers count each layer's apart.
+    package mutating func rewind(
+        _ subscriber: Int, _ slot: StreamSlot, after mark: ReceivedMark?, layer: Int? = nil, now: MonotonicInstant
+    ) -> StreamGapMeasure {
         guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else {
             return StreamGapMeasure()
         }
         let lane = streams[slot.index].lane
         let interest = subscribers[subscriber].interests[slot.index]
+        let hadConfiguration = !interest.owesConfiguration
         // A paused stream goes on with a key frame, whatever the client has.
         guard !interest.layer.isNone else { return StreamGapMeasure() }
         if !streams[slot.index].layers[streams[slot.index].configured(interest.layer.spatial)].configuration.isEmpty {
@@ -47,10 +52,13 @@ extension RoomFanout {
         subscribers[subscriber].interests[slot.index].countsFrom = .zero
         if let gap = goOnInPrelude(subscriber, slot, lane, mark) { return gap }
         // Sequence numbers count each layer's frames: the client's last frame may be of another layer than it gets now.
-        let isOfOtherLayer = streams[slot.index].layers.count > 1 && interest.changedAt > 0
-        let place = findPlace(subscriber, slot, lane, isOfOtherLayer ? nil : mark, after: isOfOtherLayer ? mark?.timestamp : nil, now)
+        let isOfOtherLayer = streams[slot.index].layers.count > 1 && (layer.map { $0 != interest.layer.spatial } ?? (interest.changedAt > 0))
+        let timestamp = isOfOtherLayer ? mark?.timestamp : nil
         let mark = isOfOtherLayer ? nil : mark
+        let place = findPlace(subscriber, slot, lane, mark, after: timestamp, hadConfiguration: hadConfiguration, now)
         guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place) }
+        // The cached configuration is not that of what comes first, and the client has that.
+        if start < configuredFrom(slot, self[lane][start].traits) { subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false) }
         let isAhead = !goBack(subscriber, slot, lane, to: start)
         if lane == .video {
             // What lies before a start that is still ahead is passed over: then what comes first is what the gap says.
@@ -94,18 +102,23 @@ extension RoomFanout {
     }
 
     private func findPlace(
-        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, after timestamp: UInt32?, _ now: MonotonicInstant
+        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, after timestamp: UInt32?, hadConfiguration: Bool,
+        _ now: MonotonicInstant
     ) -> ReplayPlace {
         let deadline = deadlineNanoseconds(lane)
         var place = ReplayPlace()
         place.isUnbroken = mark != nil
         var previous = mark
+        // Whether what comes at the place looked at is of the configuration that the client has.
+        var isConfigured = false
         var sequence = max(self[lane].first, subscribers[subscriber].interests[slot.index].since)
         while sequence < self[lane].next {
             let entry = self[lane][sequence]
             defer { sequence &+= 1 }
-            let holding = holding(subscriber, entry, sequence)
-            guard entry.slot == slot, holding != .foreign, !entry.traits.contains(.configuration), let header = header(lane, entry) else {
+            guard entry.slot == slot, holding(subscriber, entry, sequence) != .foreign, let header = header(lane, entry) else { continue }
+            if let mark, header.sequence == mark.sequence, !entry.traits.contains(.configuration) { isConfigured = hadConfiguration }
+            guard !entry.traits.contains(.configuration) else {
+                if let mark, SerialNumber(header.sequence).isNewer(than: SerialNumber(mark.sequence)) { isConfigured = false }
                 continue
             }
             if let timestamp, !SerialNumber(header.timestamp).isNewer(than: SerialNumber(timestamp)) { continue }
@@ -121,8 +134,10 @@ extension RoomFanout {
             }
             place.mark = ReceivedMark(sequence: header.sequence, timestamp: header.timestamp)
             if mark != nil { previous = place.mark }
-            let isUsable = lane != .video || entry.traits.contains(.key) || (place.isUnbroken && entry.traits.isBase)
-            if isUsable, holding == .due, !hasExpired(subscriber, entry, now, deadline) {
+            let isUsable =
+                (isConfigured || sequence >= configuredFrom(slot, entry.traits))
+                && (lane != .video || entry.traits.contains(.key) || (place.isUnbroken && entry.traits.isBase))
+            if isUsable, holding(subscriber, entry, sequence) == .due, !hasExpired(subscriber, entry, now, deadline) {
                 if entry.traits.contains(.key) { place.isUnbroken = false }
                 place.sequence = sequence
                 return place
@@ -136,6 +151,11 @@ extension RoomFanout {
             place.isUnbroken = false
         }
         return place
+    }
+
+    /// The place in the log from which on frames of a layer need the configuration that is cached.
+    private func configuredFrom(_ slot: StreamSlot, _ traits: FrameTraits) -> UInt64 {
+        streams[slot.index].layers[streams[slot.index].configured(traits.spatial)].configuredFrom
     }
 
     /// Moves the cursor back to an entry of a stream, for that stream alone. Answers false when that entry is still ahead.

@@ -179,6 +179,8 @@ package struct RoomFanout: ~Copyable {
         let next = self[streams[slot.index].lane].next
         unsafe streams[slot.index].cache(frame, traits: traits, next: next, limits: limits, budget: budget, now: now)
         if traits.contains(.key) {
+            // Whoever changes layers goes on where it is, not in the past.
+            if traits.contains(.replayed), streams[slot.index].changesPending > 0 { return }
             keyFrameCame(slot, spatial, byteCount: frame.count, now: now)
             if streams[slot.index].changesPending > 0 { changeLayers(slot, atKeyFrameOf: spatial) }
         } else if traits.contains(.configuration), spatial == 0, streams[slot.index].layers.count > 1 {

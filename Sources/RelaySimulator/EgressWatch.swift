@@ -88,7 +88,8 @@ struct EgressWatch {
             var offset = 0
             while offset + 4 + MediaHeader.byteCount <= rest.count {
                 let length = unsafe Int(UInt32(bigEndian: rest.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
-                guard let inner = unsafe try? MediaHeader(parsing: UnsafeRawBufferPointer(rebasing: rest[(offset + 4)...])), cut[inner.stream.rawValue] == nil
+                guard let inner = unsafe try? MediaHeader(parsing: UnsafeRawBufferPointer(rebasing: rest[(offset + 4)...])),
+                    cut[inner.stream.rawValue] == nil
                 else { return false }
                 steps.append(.begun(Frame(header: inner, begunAt: headAt)))
                 steps.append(.ended(inner))

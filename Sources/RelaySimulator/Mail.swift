@@ -50,11 +50,14 @@ enum LoopMail {
     // From a loop with subscribers to the publisher's.
     case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32)
+    // To a session's loop, with the connection that its client has come back on.
+    case resume(MemberAddress, connection: Int, [ClientMark])
 }
 
 /// What a client says to the relay.
 enum ClientMessage {
     case join(room: Int)
+    case resume(MemberAddress, [ClientMark])
     case leave
     case publish(StreamOffer)
     case unpublish(stream: UInt32)
@@ -85,6 +88,9 @@ enum RelayNotice: UInt32 {
     case unsubscribed
     case keyFrameRequested
     case participantsChanged
+    case resumed
+    case resumeRefused
+    case gap
 
     func encoded(_ words: [UInt32]) -> [UInt8] {
         let byteCount = 4 * (words.count + 1)

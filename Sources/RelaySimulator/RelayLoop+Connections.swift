@@ -27,6 +27,7 @@ extension RelayLoop {
     private func perform(_ session: RelaySession, _ message: ClientMessage) {
         switch message {
         case .frame(let bytes): mediaMessage(session, bytes)
+        case .resume(let address, let marks): beginResume(session, address, marks)
         case .join(let room):
             guard case .outside = session.place, let name = RoomName("room-\(room)", bytesMax: limits.roomNameBytesMax) else { return }
             session.place = .joining

@@ -39,7 +39,8 @@ extension RelayLoop {
             while let token = room.fanout.brokenSubscriber, let session = session(token) {
                 world.require(scenarioIsTight, "a good relay lost the rest of a begun frame for lack of memory")
                 world.closeFromRelay(session.connection)
-                connectionBroken(session.connection)
+                session.connection.session = nil
+                end(session)
             }
         }
     }
@@ -48,7 +49,7 @@ extension RelayLoop {
 
     /// Sends what a session is due until there is nothing left, the window is used up or the kernel is full.
     func flush(_ session: RelaySession) {
-        guard !session.hasEnded, !session.isBlocked else { return }
+        guard !session.hasEnded, !session.isParked, !session.isBlocked else { return }
         let sealed = session.sealed
         session.flow.isHeld = false
         while !session.isBlocked {
@@ -153,7 +154,7 @@ extension RelayLoop {
 
     /// The timer of a connection that was held, or that the network limits.
     func flowTimer(_ connection: SimulatedConnection) {
-        guard let session = connection.session, !session.hasEnded else { return }
+        guard let session = connection.session, !session.hasEnded, !session.isParked else { return }
         session.flow.timerAt = nil
         sample(session)
         if session.isBlocked { followFlow(session, hasSealed: false) } else { flush(session) }
@@ -162,7 +163,12 @@ extension RelayLoop {
     private func sample(_ session: RelaySession) {
         let path = session.connection.down
         if session.flow.take(path, sealed: session.sealed, unsent: session.unsent, now: now) { session.lastProgress = now }
-        if let bytes = session.flow.newLowWater() { path.notSentLowWater = bytes }
+        guard let bytes = session.flow.newLowWater() else { return }
+        path.notSentLowWater = bytes
+        // The kernel says so at once when a new mark leaves room.
+        guard session.isBlocked, path.isWritable else { return }
+        writable.append(session.connection)
+        world.wake(index)
     }
 
     // MARK: What is checked

@@ -44,11 +44,12 @@ extension RelayLoop {
         guard let membership = session.membership, let header = try? unsafe bytes.withUnsafeBytes({ unsafe try MediaHeader(parsing: $0) }),
             let place = membership.published.firstIndex(where: { $0.id == header.stream.rawValue }), !membership.published[place].hasEnded
         else { return }
+        if header.kind != .configuration { world.came(membership.room.number.value, header.stream.rawValue, header.sequence) }
         forward(membership.room, membership.published[place].slot, bytes, header)
     }
 
     private func forward(_ room: SimulatedRoom, _ slot: StreamSlot, _ bytes: [UInt8], _ header: MediaHeader) {
-        let traits = FrameTraits(header)
+        let traits = FrameTraits(header, lane: room.fanout.streams[slot.index].lane)
         append(room, slot, bytes, header, traits)
         for place in 0..<room.routes[slot.index].remote.count { copy(bytes, traits, room, slot, remote: place) }
     }
@@ -58,7 +59,9 @@ extension RelayLoop {
         world.note("append", index, Int(header.stream.rawValue), Int(header.sequence))
         let appended = unsafe bytes.withUnsafeBytes { unsafe room.fanout.append($0, slot: slot, traits: traits, now: now) }
         switch appended {
-        case .queued: markDirty(room)
+        case .queued:
+            markDirty(room)
+            if traits.contains(.key), !room.openGaps.isEmpty { closeGaps(room, slot, header) }
         case .nobody: break
         case .refused: world.framesRefused += 1
         }
@@ -68,7 +71,7 @@ extension RelayLoop {
         let route = room.routes[slot.index].remote[place]
         if route.owesConfiguration, !traits.contains(.configuration) {
             room.routes[slot.index].remote[place].owesConfiguration = false
-            for configuration in room.fanout.cachedConfiguration(slot) { copy(configuration, .configuration, room, slot, remote: place) }
+            for configuration in room.fanout.cachedConfiguration(slot, traits.spatial) { copy(configuration, .configuration, room, slot, remote: place) }
         }
         if route.awaitsKey, traits.isDisjoint(with: [.key, .configuration]) {
             world.framesLostBetweenLoops += 1
@@ -112,7 +115,7 @@ extension RelayLoop {
             let stream = room.fanout.streams[slot.index].id
             membership.liveFrom[stream] = room.routes[slot.index].arrivals.newest.map { $0 &+ 1 } ?? 0
         }
-        room.fanout.subscribe(subscriber, slot)
+        room.fanout.subscribe(subscriber, slot, now: now)
         requestInterest(room, slot)
     }
 
@@ -144,10 +147,10 @@ extension RelayLoop {
         room.routes[slot.index].remote.append(RemoteRoute(interest: interest))
         let place = room.routes[slot.index].remote.count - 1
         var hasKey = false
-        for cached in room.fanout.cachedFrames(slot) {
+        for cached in room.fanout.cachedFrames(slot, LayerChoice(spatial: 0, temporal: LayerChoice.layersMax - 1), now: now) {
             guard let header = try? unsafe cached.withUnsafeBytes({ unsafe try MediaHeader(parsing: $0) }) else { continue }
             hasKey = hasKey || header.flags.contains(.key)
-            copy(cached, FrameTraits(header), room, slot, remote: place)
+            copy(cached, FrameTraits(header, lane: room.fanout.streams[slot.index].lane), room, slot, remote: place)
         }
         if !hasKey, room.fanout.streams[slot.index].lane == .video {
             room.fanout.wantKeyFrame(slot)
@@ -164,8 +167,8 @@ extension RelayLoop {
     }
 
     func requestKeyFrames(_ room: SimulatedRoom) {
-        while let slot = room.fanout.nextKeyFrameRequest(now: now) {
-            let entry = room.routes[slot.index].entry
+        while let request = room.fanout.nextKeyFrameRequest(now: now) {
+            let entry = room.routes[request.slot.index].entry
             if entry.address.loop == index {
                 guard let session = session(entry.address.token) else { continue }
                 world.checkKeyFrameRequest(room.number, entry.stream)
@@ -174,14 +177,5 @@ extension RelayLoop {
                 post(.keyFrameWanted(room.number, stream: entry.stream), to: entry.address.loop)
             }
         }
-    }
-}
-
-extension FrameTraits {
-    init(_ header: MediaHeader) {
-        self = []
-        if header.flags.contains(.key) { insert(.key) }
-        if header.flags.contains(.discardable) { insert(.discardable) }
-        if header.kind == .configuration { insert(.configuration) }
     }
 }

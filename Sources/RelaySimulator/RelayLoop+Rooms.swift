@@ -148,6 +148,7 @@ extension RelayLoop {
         session.place = .outside
         let room = membership.room
         post(.leave(room.number, membership.participant), to: room.home)
+        room.openGaps.removeAll { $0.token == session.token }
         if !session.hasEnded { room.fanout.finishMessage(Int(membership.subscriber.index), into: &session.unfinished) }
         room.members.removeAll { $0.participant == membership.participant }
         let account = room.fanout.removeSubscriber(membership.subscriber)
@@ -166,15 +167,6 @@ extension RelayLoop {
         room.fanout.releaseBudget()
         _ = rooms.remove(room.handle)
         roomHandles[room.number] = nil
-    }
-
-    /// The relay hears that a connection is gone: its session leaves its room.
-    func connectionBroken(_ connection: SimulatedConnection) {
-        guard let session = connection.session, !session.hasEnded else { return }
-        session.hasEnded = true
-        leaveRoom(session)
-        _ = sessions.remove(Handle(packed: session.token))
-        connection.session = nil
     }
 }
 

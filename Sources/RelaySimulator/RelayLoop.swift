@@ -103,6 +103,7 @@ final class RelayLoop {
         case .streamEnded(let room, let stream): streamEnded(room, stream)
         case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
         case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .resume(let address, let connection, let marks): resume(address, world.connections[connection], marks)
         }
     }
 
@@ -121,7 +122,7 @@ final class RelayLoop {
     }
 
     func send(_ session: RelaySession, _ notice: RelayNotice, _ words: [UInt32] = []) {
-        guard !session.hasEnded else { return }
+        guard !session.hasEnded, !session.isParked else { return }
         session.control.append(notice.encoded(words))
         dirtySessions.append(session)
     }
@@ -135,8 +136,9 @@ final class RelayLoop {
             world.require(unaccounted == 0, "loop \(index): the audit found \(unaccounted) frames in no counter, or in two")
             requestKeyFrames(room)
         }
+        endParked()
         for handle in sessions.handles {
-            guard let session = sessions[handle], session.isBlocked || session.flow.isHeld else { continue }
+            guard let session = sessions[handle], !session.isParked, session.isBlocked || session.flow.isHeld else { continue }
             if now.milliseconds(since: session.lastProgress) >= limits.stallMillisecondsMax { world.closeFromRelay(session.connection) }
         }
     }

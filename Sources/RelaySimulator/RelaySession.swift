@@ -11,6 +11,7 @@ final class SimulatedRoom {
     var fanout: RoomFanout
     var members: [(participant: ParticipantID, session: UInt64)] = []
     var routes: [StreamRoute] = []
+    var openGaps: [OpenGap] = []
     var isDirty = false
 
     init(number: RoomNumber, name: RoomName, home: Int, limits: Limits, budget: ByteBudget) {
@@ -88,7 +89,11 @@ final class RelaySession {
     }
 
     let token: UInt64
-    let connection: SimulatedConnection
+    /// The connection that carries it, or did last.
+    var connection: SimulatedConnection
+    /// Its connection is lost, and its client may come back until then.
+    var isParked = false
+    var parkedUntil = MonotonicInstant.zero
     var place = Place.outside
     var control = ByteQueue()
     var unfinished = ByteQueue()

@@ -40,6 +40,8 @@ struct ClientPlan {
     var readsBytesPerSecond: Int
     var subscribesFirst: Bool
     var wishes: EgressWishes
+    /// Comes back to its session when its connection was lost.
+    var resumes: Bool
     var publications: [PublicationPlan]
     var comesAfterMilliseconds: UInt64
 }
@@ -51,6 +53,8 @@ package struct Scenario {
     let loops: Int
     let limits: Limits
     let ringBytes: Int
+    /// How long a session waits for its client.
+    let resumeMilliseconds: UInt64
     let clients: [ClientPlan]
     /// Logs, rings or caches are so small that even a good link may lose frames.
     let isTight: Bool
@@ -74,6 +78,7 @@ package struct Scenario {
         if generator.chance(300) { limits.dataDeadlineMilliseconds = generator.draw(300...5_000) }
         if generator.chance(300) { limits.audioDeadlineMilliseconds = generator.draw(60...500) }
         if generator.chance(300) { limits.videoDeadlineMilliseconds = generator.draw(100...800) }
+        resumeMilliseconds = generator.draw(500...15_000)
         limits.stallMillisecondsMax = generator.draw(4_000...30_000)
         self.limits = limits
         self.ringBytes = ringBytes
@@ -102,6 +107,7 @@ package struct Scenario {
             temper: temper, room: generator.draw(0...(rooms - 1)), loop: generator.draw(0...(loops - 1)), down: down, up: up,
             receiveBufferBytes: (temper == .steady ? 1_024 : generator.draw(8...256)) << 10, readsBytesPerSecond: generator.draw(4...200) << 10,
             subscribesFirst: generator.chance(800), wishes: EgressWishes(parts: generator.chance(500), bundles: generator.chance(400)),
+            resumes: generator.chance(700),
             publications: publications(isFirst: index == 0, &generator),
             comesAfterMilliseconds: temper == .steady ? generator.draw(0...200) : generator.draw(0...4_000))
     }

@@ -11,7 +11,7 @@ extension SimulatedClient {
     func act() {
         guard !world.isHealed else { return }
         scheduleAct()
-        guard let connection else { return }
+        guard let connection, !isResuming else { return }
         switch plan.temper {
         case .steady, .slowReader: break
         case .slowLink, .lossyLink:

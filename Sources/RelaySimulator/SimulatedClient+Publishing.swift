@@ -49,10 +49,12 @@ extension SimulatedClient {
     }
 
     func frameDue(_ request: UInt32) {
-        guard !world.isHealed, case .inside(let room, _) = place, let connection,
+        guard !world.isHealed, case .inside(let room, _) = place,
             let place = publications.firstIndex(where: { $0.request == request }), let stream = publications[place].stream
         else { return }
         scheduleFrame(place, first: false)
+        // While the connection is lost nothing is encoded.
+        guard let connection, !isResuming else { return }
         guard connection.backlog < SimulatedClient.backlogBytesMax else {
             // Nothing but a key frame is of use behind what was left out.
             publications[place].owesKey = true

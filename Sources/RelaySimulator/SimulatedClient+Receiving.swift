@@ -9,6 +9,11 @@ struct ReceivedStream {
     var isSubscribed = true
     /// The latest media frame.
     var last: UInt32?
+    var timestamp: UInt32 = 0
+    /// The last frame that it had when it came back; until the first one behind it has come.
+    var resumedAfter: UInt32?
+    /// What the relay says will never come.
+    var gapFrames: UInt32 = 0
     /// The stream began when its frames were wanted already: its first frame comes too.
     var isFromStart = false
     var configuration: UInt32 = 0
@@ -50,7 +55,8 @@ extension SimulatedClient {
         unsafe partial[stream, default: []].append(contentsOf: payload[MediaPart.overheadByteCount...])
         guard part.isLast, let frame = partial.removeValue(forKey: stream) else { return }
         if orphans.remove(stream) != nil {
-            world.require(unsafe frame.withUnsafeBytes { unsafe FrameContent(reading: $0) } != nil, "client \(index) reads a cut frame with a wrong byte")
+            world.require(
+                unsafe frame.withUnsafeBytes { unsafe FrameContent(reading: $0) } != nil, "client \(index) reads a cut frame with a wrong byte")
             framesInRoom += 1
             return
         }
@@ -87,6 +93,7 @@ extension SimulatedClient {
         } else {
             check(content, &known)
             known.last = header.sequence
+            known.timestamp = header.timestamp
         }
         received[stream] = known
     }
@@ -94,11 +101,13 @@ extension SimulatedClient {
     private func check(_ content: FrameContent, _ known: inout ReceivedStream) {
         let header = content.header
         let name = "client \(index): frame \(header.sequence) of stream \(header.stream.rawValue)"
+        checkResumption(content, &known, name)
         if let last = known.last {
             world.require(SerialNumber(header.sequence).isNewer(than: SerialNumber(last)), "\(name) comes after frame \(last)")
             if isSteady, world.isLossless {
                 world.require(
-                    header.sequence == last &+ 1, "\(name) comes after frame \(last), though nothing kept what lies between from a good link")
+                    world.follows(header.sequence, last, content.room, header.stream.rawValue),
+                    "\(name) comes after frame \(last), though nothing kept what lies between from a good link")
             }
         } else if isSteady, known.isFromStart, world.isLossless {
             world.require(header.sequence == world.stream(content.room, header.stream.rawValue)?.first, "\(name) comes first, and is not the first")

@@ -41,6 +41,10 @@ final class SimulatedClient {
     var orphans: Set<UInt32> = []
     /// Media frames that came whole since it is in the room.
     var framesInRoom: UInt64 = 0
+    /// The session that it comes back to with its next connection.
+    var resumesAt: MemberAddress?
+    var isResuming = false
+    var hasResumed = false
     /// What a change of subscriptions that is under way will have done.
     var change: SubscriptionChange?
 
@@ -64,9 +68,14 @@ final class SimulatedClient {
         guard connection == nil, !world.isEnding else { return }
         let connection = world.connect(self)
         self.connection = connection
-        place = .outside
+        readsAgainAt = world.now
         readsBytesPerSecond = plan.temper == .slowReader ? plan.readsBytesPerSecond : nil
-        join()
+        if let resumesAt {
+            askToResume(resumesAt)
+        } else {
+            place = .outside
+            join()
+        }
     }
 
     func join() {
@@ -78,6 +87,8 @@ final class SimulatedClient {
     func disconnected() {
         connection = nil
         place = .away
+        resumesAt = nil
+        isResuming = false
         inbound.removeAll()
         forgetRoom()
     }
@@ -91,6 +102,7 @@ final class SimulatedClient {
         wantsAll = false
         change = nil
         framesInRoom = 0
+        hasResumed = false
     }
 
     // MARK: What it hears
@@ -128,6 +140,9 @@ final class SimulatedClient {
         case .keyFrameRequested:
             for place in publications.indices where publications[place].stream == words[0] { publications[place].owesKey = true }
         case .participantsChanged: break
+        case .resumed: resumed(words)
+        case .resumeRefused: resumeRefused()
+        case .gap: received[words[0]]?.gapFrames = words[1]
         }
     }
 

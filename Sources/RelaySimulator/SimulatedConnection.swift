@@ -4,7 +4,8 @@ import RelayBase
 final class SimulatedConnection {
     let id: Int
     let client: Int
-    let loop: Int
+    /// The loop that has it: a client's that comes back goes to its session's.
+    var loop: Int
     /// From the relay to the client.
     let down: TCPPath
     let up: TCPPath
@@ -14,6 +15,10 @@ final class SimulatedConnection {
     var bytes = ByteQueue()
     /// The client has given it up.
     var isGone = false
+    /// The relay has closed it for good: its session does not wait.
+    var isRefused = false
+    /// The relay has heard of it.
+    var isKnownBroken = false
 
     /// What the client has sent, and where in the byte stream it ends.
     private var messages: [(end: Int, message: ClientMessage)] = []

@@ -10,6 +10,7 @@ extension Simulator {
 
     /// However long a key frame takes, what follows it counts as having come no more than this much later (decision 2 of real time over TCP).
     private static let graceNanosecondsMax: UInt64 = 2_000_000_000
+    private static let graceSlackNanoseconds: UInt64 = 100_000_000
 
     // MARK: While it runs
 
@@ -24,6 +25,7 @@ extension Simulator {
                         account.entered == account.delivered &+ account.dropped &+ pending,
                         "participant \(room.fanout.subscribers[subscriber].participant.value): \(account), and \(pending) pending")
                 }
+                checkInterests(room)
                 for lane in Lane.allCases {
                     let held = room.fanout.bytesHeld(lane)
                     let bound = bytesMax(lane)
@@ -32,6 +34,17 @@ extension Simulator {
             }
             // Configurations and the rest of begun parts are small, and are kept in any case.
             require(loop.budget.used <= loop.budget.bytesMax + 128 << 10, "the caches hold \(loop.budget.used) bytes of \(loop.budget.bytesMax)")
+        }
+    }
+
+    /// Each stream counts its subscribers right.
+    private func checkInterests(_ room: SimulatedRoom) {
+        for slot in room.fanout.openSlots {
+            var count = 0
+            for subscriber in 0..<room.fanout.subscribers.endIndex
+            where room.fanout.subscribers.isLive(subscriber) && room.fanout.subscribed(subscriber).contains(slot) { count += 1 }
+            let counted = room.fanout.streams[slot.index].subscribers
+            require(counted == count, "stream \(room.fanout.streams[slot.index].id) counts \(counted) subscribers on its loop, and has \(count)")
         }
     }
 
@@ -63,8 +76,10 @@ extension Simulator {
         if header.kind == .video { grace = max(grace, membership.historyEnd) }
         let start = max(arrival, min(grace, arrival.advanced(byNanoseconds: Simulator.graceNanosecondsMax)))
         let age = instant.nanoseconds(since: start)
+        // The relay counts from the pull behind the one that ended it.
+        let slack = grace > arrival ? Simulator.graceSlackNanoseconds : 0
         require(
-            age <= deadline * 1_000_000,
+            age <= deadline * 1_000_000 + slack,
             "frame \(header.sequence) of stream \(stream) is begun for participant \(membership.participant.value) \(age / 1_000_000) ms after it came"
         )
     }
@@ -115,14 +130,16 @@ extension Simulator {
         for loop in loops {
             for handle in loop.rooms.handles {
                 guard let room = loop.rooms[handle] else { continue }
+                checkRoutes(room, on: loop)
                 for subscriber in 0..<room.fanout.subscribers.endIndex where room.fanout.subscribers.isLive(subscriber) {
                     let (account, pending) = room.fanout.account(subscriber)
                     let name = "participant \(room.fanout.subscribers[subscriber].participant.value)"
                     require(pending == 0, "\(name): \(pending) frames are pending though the link is good and everybody reads: \(account)")
                     guard let session = loop.session(room.fanout.subscribers[subscriber].token), !session.connection.isGone else { continue }
                     let client = clients[session.connection.client]
+                    // What was on its way on a lost connection counts as delivered, and did not come.
                     require(
-                        account.delivered == client.framesInRoom,
+                        account.delivered == client.framesInRoom || client.hasResumed && account.delivered > client.framesInRoom,
                         "\(name): \(account.delivered) frames were delivered by its account, and \(client.framesInRoom) came")
                 }
             }
@@ -137,6 +154,23 @@ extension Simulator {
                     "client \(client.index), on a good link, has frame \(known.last.map(String.init) ?? "none") of stream \(stream) as the last, and it was \(truth.last)"
                 )
             }
+        }
+    }
+
+    /// A loop asks for the streams that somebody there wants, and for no others; and the publisher's loop knows.
+    private func checkRoutes(_ room: SimulatedRoom, on loop: RelayLoop) {
+        for slot in room.fanout.openSlots {
+            let route = room.routes[slot.index]
+            guard route.entry.address.loop != loop.index else { continue }
+            let isWanted = room.fanout.streams[slot.index].subscribers > 0
+            let name = "stream \(route.entry.stream) of room \(room.number.value), wanted on loop \(loop.index): \(isWanted)"
+            require(route.isRequested == isWanted, "\(name), is asked for: \(route.isRequested)")
+            guard let home = loops[route.entry.address.loop].room(room.number), let place = home.fanout.slot(of: route.entry.stream) else {
+                require(false, "\(name), is not known to its publisher's loop")
+                return
+            }
+            let isSent = home.routes[place.index].remote.contains { $0.interest.loop == loop.index }
+            require(isSent == isWanted, "\(name), is sent there: \(isSent)")
         }
     }
 

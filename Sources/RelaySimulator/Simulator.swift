@@ -184,9 +184,14 @@ package final class Simulator {
     /// The client's end breaks: what was under way is lost, and the relay hears of it when the reset arrives.
     func breakConnection(_ connection: SimulatedConnection) {
         connection.isGone = true
-        clients[connection.client].disconnected()
+        if isEnding || !clients[connection.client].lost(connection) { clients[connection.client].disconnected() }
         schedule(
             .broken(connection: connection.id), at: max(now, connection.up.outageEnd).advanced(byNanoseconds: connection.up.profile.delayNanoseconds))
+    }
+
+    /// Whether a session may wait for its client.
+    func mayPark(_ connection: SimulatedConnection) -> Bool {
+        clients[connection.client].plan.resumes && !isEnding && !connection.isRefused
     }
 
     /// The relay's end gives up: the client hears of it, and comes again.
@@ -195,6 +200,7 @@ package final class Simulator {
         note("closed by the relay", connection.client, connection.id, 0)
         require(!clients[connection.client].isSteady, "client \(connection.client) was closed for having stalled, and has not")
         connection.isGone = true
+        connection.isRefused = true
         clients[connection.client].disconnected()
         schedule(.broken(connection: connection.id), at: now)
         schedule(.connect(client: connection.client), at: now.advanced(byMilliseconds: 1_000))
@@ -241,7 +247,19 @@ package final class Simulator {
     func published(_ room: UInt32, _ stream: UInt32, _ sequence: UInt32) {
         framesPublished += 1
         let key = UInt64(room) << 32 | UInt64(stream)
-        streams[key] = StreamTruth(first: streams[key]?.first ?? sequence, last: sequence)
+        streams[key, default: StreamTruth(first: sequence)].last = sequence
+    }
+
+    /// A publisher's frame has come to its loop: whatever lies between it and the one before never will.
+    func came(_ room: UInt32, _ stream: UInt32, _ sequence: UInt32) {
+        let key = UInt64(room) << 32 | UInt64(stream)
+        if let last = streams[key]?.lastCame, sequence != last &+ 1 { streams[key]?.holes.append((last, sequence)) }
+        streams[key]?.lastCame = sequence
+    }
+
+    /// Whether a frame follows another, of those that came to the relay.
+    func follows(_ sequence: UInt32, _ last: UInt32, _ room: UInt32, _ stream: UInt32) -> Bool {
+        sequence == last &+ 1 || self.stream(room, stream)?.holes.contains { $0.before == last && $0.behind == sequence } == true
     }
 
     // MARK: Faults
@@ -262,10 +280,18 @@ package final class Simulator {
     }
 }
 
-/// The first and the last media frame of a stream.
+/// What was published of a stream, and what of it came to the relay.
 struct StreamTruth {
     let first: UInt32
-    let last: UInt32
+    var last: UInt32
+    var lastCame: UInt32?
+    /// Frames that were lost with their publisher's connection lie between these.
+    var holes: [(before: UInt32, behind: UInt32)] = []
+
+    init(first: UInt32) {
+        self.first = first
+        last = first
+    }
 }
 
 /// What a run did.

@@ -127,13 +127,12 @@ final class TCPPath {
         return true
     }
 
-    /// The near end hears of arrived bytes. Answers whether the kernel can be written to now and could not before.
+    /// The near end hears of arrived bytes. Answers whether the kernel can be written to now.
     func acknowledge(_ byteCount: Int) -> Bool {
         if world.now < outageEnd {
             world.schedule(.acknowledged(path: id, byteCount: byteCount), at: outageEnd.advanced(byNanoseconds: profile.delayNanoseconds))
             return false
         }
-        let wasWritable = isWritable
         acknowledgedAt = world.now
         if byteCount > 0 {
             inFlight -= byteCount
@@ -149,7 +148,7 @@ final class TCPPath {
             }
         }
         pump()
-        return isWritable && !wasWritable
+        return isWritable
     }
 
     /// The receiver takes bytes out of its buffer.

@@ -97,29 +97,14 @@ extension RelayMessage {
 
     package struct ResumedStream: Codable, Sendable, Equatable {
         package var stream: UInt32
-        /// The last frame of it that the relay has; absent: none. Of a stream in layers: of spatial layer 0.
+        /// The spatial layer; absent: the stream has only one. A stream in layers has an entry for each.
+        package var layer: Int?
+        /// The last frame of it that the relay has; absent: none.
         package var sequence: UInt32?
-        /// Of a stream in layers: the last frame of each spatial layer of which one has come.
-        package var layers: [ResumedLayer]?
 
-        package init(stream: UInt32, sequence: UInt32?, layers: [ResumedLayer]? = nil) {
+        package init(stream: UInt32, layer: Int? = nil, sequence: UInt32?) {
             self.stream = stream
-            self.sequence = sequence
-            self.layers = layers
-        }
-
-        /// The last frame of a spatial layer that the relay has.
-        package func sequence(ofLayer spatial: Int) -> UInt32? {
-            layers?.first { $0.spatial == spatial }?.sequence ?? (spatial == 0 ? sequence : nil)
-        }
-    }
-
-    package struct ResumedLayer: Codable, Sendable, Equatable {
-        package var spatial: Int
-        package var sequence: UInt32
-
-        package init(spatial: Int, sequence: UInt32) {
-            self.spatial = spatial
+            self.layer = layer
             self.sequence = sequence
         }
     }

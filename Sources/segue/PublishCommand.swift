@@ -12,10 +12,10 @@ enum PublishCommand {
             "Every audio and video stream of the files becomes a stream of the room: packets are sent as the file holds them, each when it is due on one "
                 + "common timeline. Nothing is decoded or converted. Opus, AAC, PCM, G.711, H.264, HEVC, VP8, VP9 and AV1 can be carried, from any container "
                 + "that libavformat reads.",
-            "A lost connection is made anew, and the streams go on; what the relay had not got is sent again.",
             "With --simulcast the files are encodings of one picture, lowest first: their video becomes one stream in layers, of which each subscriber gets the "
                 + "one that its connection carries. Their frame rates and codecs must be the same, and the first file's audio goes with them. A layer that "
                 + "nobody wants is not sent; it begins again with its next key frame.",
+            "A lost connection is made anew, and the streams go on; what the relay had not got is sent again.",
             "Ctrl-C ends in order: the streams are unpublished and the session is closed. Where the room has a lobby it waits to be let in. Not let in, taken "
                 + "out, or not allowed to publish any more, it ends with exit code 5.",
         ],

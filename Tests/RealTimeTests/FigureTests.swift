@@ -23,7 +23,9 @@ struct FigureTests {
 
     @Test(
         "numbers are rounded for people",
-        arguments: [(1.005, 1, "1.0"), (1.06, 1, "1.1"), (-0.04, 1, "0.0"), (-2.5, 0, "-3"), (99.96, 1, "100.0"), (.nan, 1, "none"), (0.125, 2, "0.13")])
+        arguments: [
+            (1.005, 1, "1.0"), (1.06, 1, "1.1"), (-0.04, 1, "0.0"), (-2.5, 0, "-3"), (99.96, 1, "100.0"), (.nan, 1, "none"), (0.125, 2, "0.13"),
+        ])
     func rounding(value: Double, digits: Int, expected: String) {
         #expect(Text.fixed(value, digits) == expected)
     }
@@ -36,9 +38,9 @@ struct FigureTests {
     // MARK: Receptions
 
     /// An audio frame that was sent at one millisecond and came at another.
-    private static func frame(sent: UInt64, received: UInt64) -> Reception? {
+    private static func frame(sent: UInt64, received: UInt64, sequence: UInt32 = 3) -> Reception? {
         var bytes = [UInt8](repeating: 0, count: MediaHeader.byteCount + 100)
-        let header = MediaHeader(kind: .audio, stream: StreamID(7), sequence: 3, timestamp: 0)
+        let header = MediaHeader(kind: .audio, stream: StreamID(7), sequence: sequence, timestamp: 0)
         unsafe bytes.withUnsafeMutableBytes { unsafe header.write(into: $0) }
         let stamp = sent * 1_000_000
         for place in 0..<8 { bytes[MediaHeader.byteCount + place] = UInt8(truncatingIfNeeded: stamp >> UInt64(56 - 8 * place)) }
@@ -86,5 +88,18 @@ struct FigureTests {
         } else {
             #expect(result == expected)
         }
+    }
+
+    @Test(
+        "a lost frame was dropped too soon when the one behind it came before its deadline",
+        arguments: [
+            // Frames 0, 5: four lost, published at 20, 40, 60, 80 ms; the way takes 30 ms, the deadline is 200.
+            (comes: 130, beforeDeadline: 4), (249, 4), (250, 3), (300, 1), (310, 0), (900, 0),
+        ] as [(UInt64, Int)])
+    func losses(comes: UInt64, beforeDeadline: Int) {
+        let receptions = [Self.frame(sent: 0, received: 30, sequence: 0), Self.frame(sent: 100, received: comes, sequence: 5)].compactMap { $0 }
+        let losses = Losses(of: receptions, deadline: 200_000_000, transit: 30_000_000)
+        #expect(losses.count == 4)
+        #expect(losses.beforeDeadline == beforeDeadline)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 /// Every run throws with the command that replays it.
 @Suite("Simulation")
 struct SimulationTests {
-    @Test("design §1: what the relay promises holds in a simulated run", arguments: 1...60)
+    @Test("design §1: what the relay promises holds in a simulated run", arguments: 1...100)
     func promises(seed: Int) throws {
         _ = try Simulator(Scenario(seed: UInt64(seed), seconds: 20)).run()
     }
@@ -14,7 +14,7 @@ struct SimulationTests {
     @Test(
         "the same seed gives the same run, today and on every machine",
         arguments: [
-            (1, 16_745_162_291_085_022_129), (2, 2_293_825_384_145_887_757), (3, 880_671_953_681_156_461),
+            (1, 9_231_715_861_219_932_399), (2, 11_094_502_972_594_714_410), (3, 9_074_688_280_412_857_904),
         ] as [(Int, UInt64)])
     func deterministic(seed: Int, digest: UInt64) throws {
         let first = try Simulator(Scenario(seed: UInt64(seed), seconds: 10)).run()

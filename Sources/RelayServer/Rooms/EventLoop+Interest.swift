@@ -74,7 +74,8 @@ extension EventLoop {
             unsafe cached.withUnsafeBytes { frame in
                 guard let header = try? unsafe MediaHeader(parsing: frame) else { return }
                 hasKey = hasKey || header.flags.contains(.key)
-                unsafe copy(frame, FrameTraits(header, lane: room.fanout.streams[slot.index].lane), room, slot, remote: place)
+                let traits = FrameTraits(header, lane: room.fanout.streams[slot.index].lane)
+                unsafe copy(frame, traits.union(.replayed), room, slot, remote: place)
             }
         }
         return hasKey

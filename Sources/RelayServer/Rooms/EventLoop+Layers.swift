@@ -37,7 +37,12 @@ extension EventLoop {
                 guard room.fanout.hasVideo, hasLayers || isTight || membership.chooser.isHolding else { continue }
                 chooseLayers(membership, view)
             }
-            if room.fanout.hasVideo { for slot in room.fanout.openSlots { tellDemand(room, slot) } }
+            guard room.fanout.hasVideo else { continue }
+            for slot in room.fanout.openSlots {
+                // Changes of layers are done at key frames: what is wanted is less then.
+                if room.routes[slot.index].isRequested { requestInterest(room, slot) }
+                tellDemand(room, slot)
+            }
         }
     }
 

@@ -33,7 +33,7 @@ struct RepeatedFrames {
 extension Membership {
     /// The session has another connection: whatever the publisher sends again of a stream, up to the last frame that came, is dropped.
     func expectRepeats(at place: Int, after last: [UInt32?]) {
-        published[place].repeats = RepeatedFrames(after: last)
+        published[place].repeats = last.contains { $0 != nil } ? RepeatedFrames(after: last) : nil
         noteRestrictions()
     }
 

@@ -32,7 +32,7 @@ extension EventLoop {
 
     /// When to look again whether the peer has stopped reading: it cannot have been stalled for long enough before.
     private func stallLook(_ channel: Channel) -> MonotonicInstant {
-        let progress = channel.connection.map { $0.isBlocked ? $0.lastProgress : channel.lastProgress } ?? channel.lastProgress
+        let progress = channel.connection.map { $0.isBlocked || $0.flow.isHeld ? $0.lastProgress : channel.lastProgress } ?? channel.lastProgress
         let due = progress.advanced(byMilliseconds: limits.stallMillisecondsMax)
         return due > now ? due : now.advanced(byMilliseconds: limits.stallMillisecondsMax)
     }

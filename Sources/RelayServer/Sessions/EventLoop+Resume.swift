@@ -220,12 +220,10 @@ extension EventLoop {
         for place in membership.published.indices where !membership.published[place].hasEnded {
             let stream = membership.published[place]
             let last = room.fanout.lastSequences(of: stream.slot)
-            let layers = last.enumerated().compactMap { layer in
-                layer.element.map { RelayMessage.ResumedLayer(spatial: layer.offset, sequence: $0) }
+            for (layer, sequence) in last.enumerated() {
+                session.published.append(RelayMessage.ResumedStream(stream: stream.id, layer: last.count > 1 ? layer : nil, sequence: sequence))
             }
-            session.published.append(
-                RelayMessage.ResumedStream(stream: stream.id, sequence: last.first ?? nil, layers: last.count > 1 ? layers : nil))
-            if !layers.isEmpty { membership.expectRepeats(at: place, after: last) }
+            membership.expectRepeats(at: place, after: last)
             // What is wanted of it may have been said while nobody heard.
             room.routes[stream.slot.index].demand.tellAgain()
         }
