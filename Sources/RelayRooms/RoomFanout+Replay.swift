@@ -31,9 +31,13 @@ extension RoomFanout {
     /// Has a subscriber go on in a stream behind the last frame that its client has: what came since and is before its deadline is served again, as far
     /// as it can be decoded after what the client has; each frame that is served again enters the account again. The configuration is repeated.
     ///
-    /// - Parameter mark: the last frame that came; `nil`: none.
-    /// - Returns: what the client will never get.
-    package mutating func rewind(_ subscriber: Int, _ slot: StreamSlot, after mark: ReceivedMark?, now: MonotonicInstant) -> StreamGapMeasure {
+    /// - Parameters:
+    ///   - mark: the last frame that came; `nil`: none.
+    ///   - layer: the spatial layer that it is of; `nil`: not known.
+    /// - Returns: what the client will never get; nothing where its last frame is of another layer than it gets now, since numbers count each layer's apart.
+    package mutating func rewind(
+        _ subscriber: Int, _ slot: StreamSlot, after mark: ReceivedMark?, layer: Int? = nil, now: MonotonicInstant
+    ) -> StreamGapMeasure {
         guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else {
             return StreamGapMeasure()
         }
@@ -48,7 +52,7 @@ extension RoomFanout {
         subscribers[subscriber].interests[slot.index].countsFrom = .zero
         if let gap = goOnInPrelude(subscriber, slot, lane, mark) { return gap }
         // Sequence numbers count each layer's frames: the client's last frame may be of another layer than it gets now.
-        let isOfOtherLayer = streams[slot.index].layers.count > 1 && interest.changedAt > 0
+        let isOfOtherLayer = streams[slot.index].layers.count > 1 && (layer.map { $0 != interest.layer.spatial } ?? (interest.changedAt > 0))
         let timestamp = isOfOtherLayer ? mark?.timestamp : nil
         let mark = isOfOtherLayer ? nil : mark
         let place = findPlace(subscriber, slot, lane, mark, after: timestamp, hadConfiguration: hadConfiguration, now)

@@ -64,6 +64,10 @@ struct StreamDemand {
     /// `nil`: nothing yet, so it sends everything.
     private(set) var told: LayerSet?
     private var lessSince: MonotonicInstant?
+    private var mustTell = false
+
+    /// The publisher may not have heard what it was told last.
+    mutating func tellAgain() { mustTell = told != nil }
 
     /// - Parameters:
     ///   - all: every layer that the stream has.
@@ -72,7 +76,8 @@ struct StreamDemand {
         let before = told ?? all
         guard wanted != before else {
             lessSince = nil
-            return nil
+            defer { mustTell = false }
+            return mustTell ? wanted : nil
         }
         if !before.covers(wanted) {
             lessSince = nil
@@ -83,7 +88,10 @@ struct StreamDemand {
         }
         let since = lessSince ?? now
         lessSince = since
-        guard now.milliseconds(since: since) >= StreamDemand.lessMilliseconds else { return nil }
+        guard now.milliseconds(since: since) >= StreamDemand.lessMilliseconds else {
+            defer { mustTell = false }
+            return mustTell ? before : nil
+        }
         lessSince = nil
         told = wanted
         return wanted
