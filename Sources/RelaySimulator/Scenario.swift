@@ -42,6 +42,8 @@ struct ClientPlan {
     var wishes: EgressWishes
     /// Comes back to its session when its connection was lost.
     var resumes: Bool
+    /// Sends what is wanted, and nothing else.
+    var obeysDemand: Bool
     var publications: [PublicationPlan]
     var comesAfterMilliseconds: UInt64
 }
@@ -107,7 +109,7 @@ package struct Scenario {
             temper: temper, room: generator.draw(0...(rooms - 1)), loop: generator.draw(0...(loops - 1)), down: down, up: up,
             receiveBufferBytes: (temper == .steady ? 1_024 : generator.draw(8...256)) << 10, readsBytesPerSecond: generator.draw(4...200) << 10,
             subscribesFirst: generator.chance(800), wishes: EgressWishes(parts: generator.chance(500), bundles: generator.chance(400)),
-            resumes: generator.chance(700),
+            resumes: generator.chance(700), obeysDemand: generator.chance(700),
             publications: publications(isFirst: index == 0, &generator),
             comesAfterMilliseconds: temper == .steady ? generator.draw(0...200) : generator.draw(0...4_000))
     }

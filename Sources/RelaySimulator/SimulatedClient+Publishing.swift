@@ -16,6 +16,8 @@ struct Publication {
     var framesSinceKey = 0
     var owesKey = true
     var saidConfiguration = false
+    /// Somebody gets it.
+    var isWanted = true
 }
 
 extension SimulatedClient {
@@ -54,7 +56,7 @@ extension SimulatedClient {
         else { return }
         scheduleFrame(place, first: false)
         // While the connection is lost nothing is encoded.
-        guard let connection, !isResuming else { return }
+        guard let connection, !isResuming, publications[place].isWanted else { return }
         guard connection.backlog < SimulatedClient.backlogBytesMax else {
             // Nothing but a key frame is of use behind what was left out.
             publications[place].owesKey = true
@@ -87,6 +89,14 @@ extension SimulatedClient {
         sayFrame(place, room, stream, kind, flags, sequence, bytes: generator.draw(range))
         if plan.lane == .video, !flags.contains(.discardable) { publications[place].reference = sequence }
         world.published(room, stream, sequence)
+    }
+
+    /// What anybody gets of a stream. A publisher that obeys sends no other layers, and begins one that is wanted again with a key frame.
+    func layersWanted(_ words: [UInt32]) {
+        guard plan.obeysDemand, let place = publications.firstIndex(where: { $0.stream == words[0] }) else { return }
+        let isWanted = words.count > 1
+        if isWanted, !publications[place].isWanted { publications[place].owesKey = true }
+        publications[place].isWanted = isWanted
     }
 
     /// A new configuration, or the same again; behind a new one a decoder starts afresh.

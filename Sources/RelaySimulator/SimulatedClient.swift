@@ -140,6 +140,7 @@ final class SimulatedClient {
         case .keyFrameRequested:
             for place in publications.indices where publications[place].stream == words[0] { publications[place].owesKey = true }
         case .participantsChanged: break
+        case .layersWanted: layersWanted(words)
         case .resumed: resumed(words)
         case .resumeRefused: resumeRefused()
         case .gap: received[words[0]]?.gapFrames = words[1]

@@ -65,6 +65,7 @@ package final class Simulator {
             client.scheduleAct()
         }
         for loop in loops { schedule(.housekeeping(loop: loop.index), at: now.advanced(byMilliseconds: 1 + UInt64(loop.index) * 70)) }
+        for loop in loops { schedule(.layerLook(loop: loop.index), at: now.advanced(byMilliseconds: 37 + UInt64(loop.index) * 30)) }
         let end = now.advanced(byMilliseconds: UInt64(scenario.seconds) * 1_000)
         schedule(.check, at: now)
         schedule(.heal, at: end)
@@ -97,6 +98,10 @@ package final class Simulator {
             loops[loop].isHousekeepingDue = true
             wake(loop)
             schedule(event, at: now.advanced(byMilliseconds: RelayLoop.housekeepingMilliseconds))
+        case .layerLook(let loop):
+            loops[loop].isLayerLookDue = true
+            wake(loop)
+            schedule(event, at: now.advanced(byMilliseconds: RelayLoop.layerLookMilliseconds))
         case .arrived(let path, let byteCount): arrived(path, byteCount)
         case .acknowledged(let path, let byteCount): acknowledged(path, byteCount)
         case .broken(let connection):
