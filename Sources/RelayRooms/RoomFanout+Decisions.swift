@@ -125,7 +125,10 @@ extension RoomFanout {
         if lane == .video, entry.traits.contains(.key) { subscribers[subscriber].interests[entry.slot.index].countsFrom = now }
         guard subscribers[subscriber][lane].troubledStreams > 0 else { return }
         if entry.traits.contains(.configuration) {
-            subscribers[subscriber].setTrouble(entry.slot, lane: lane, owesConfiguration: false)
+            // One of the layer before leaves that of the new layer owed.
+            if subscribers[subscriber][lane].sequence >= subscribers[subscriber].interests[entry.slot.index].owesFrom {
+                subscribers[subscriber].setTrouble(entry.slot, lane: lane, owesConfiguration: false)
+            }
         } else if entry.traits.contains(.key) {
             subscribers[subscriber].setTrouble(entry.slot, lane: lane, awaitsKey: false, brokenFrom: .max)
         } else if entry.traits.isBase {
@@ -136,6 +139,10 @@ extension RoomFanout {
     /// - Parameter sequence: where the lost frame lay in the log, or would have.
     mutating func noteLoss(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot, _ traits: FrameTraits, at sequence: UInt64) {
         if traits.contains(.configuration) {
+            if sequence < subscribers[subscriber].interests[slot.index].owesFrom {
+                // Of a layer that the subscriber has left, and whose last frames are queued: they are of no use without it.
+                subscribers[subscriber].interests[slot.index].changeBeginsWithKey = false
+            }
             subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
         } else if lane == .video, !traits.contains(.discardable) {
             if traits.contains(.enhancement) {

@@ -75,7 +75,12 @@ extension RelayLoop {
         for (stream, choice) in zip(streams, choices) where room.fanout.layers(subscriber, stream.slot).target != choice {
             world.note(
                 "chooses", subscriber, Int(room.fanout.streams[stream.slot.index].id), choice.isNone ? -1 : choice.spatial * 10 + choice.temporal)
+            let wasPaused = room.fanout.layers(subscriber, stream.slot).current.isNone
             room.fanout.setLayerTarget(subscriber, stream.slot, choice, now: now)
+            if wasPaused, !room.fanout.layers(subscriber, stream.slot).current.isNone {
+                // It begins with what is cached.
+                membership.noteHistory(room.fanout.streams[stream.slot.index].id, room.routes[stream.slot.index].arrivals)
+            }
             requestInterest(room, stream.slot)
             tellDemand(room, stream.slot)
             markDirty(room)

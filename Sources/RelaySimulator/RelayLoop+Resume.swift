@@ -111,7 +111,11 @@ extension RelayLoop {
         let subscriber = Int(membership.subscriber.index)
         room.openGaps.removeAll { $0.token == session.token }
         var gaps: [(stream: UInt32, frames: UInt32)] = []
-        for slot in room.fanout.subscribed(subscriber) where room.fanout.isOpen(slot) {
+        for slot in room.fanout.subscribed(subscriber) {
+            guard room.fanout.isOpen(slot) else {
+                room.fanout.unsubscribe(subscriber, slot)
+                continue
+            }
             let stream = room.fanout.streams[slot.index].id
             let mark = marks.last { $0.stream == stream }?.mark
             let measure = room.fanout.rewind(subscriber, slot, after: mark, now: now)

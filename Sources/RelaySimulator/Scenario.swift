@@ -26,6 +26,11 @@ struct PublicationPlan {
     var keyFrameBytes: ClosedRange<Int> = 0...0
     /// A key frame without being asked.
     var framesPerKey = 0
+    var spatialLayers = 1
+    var temporalLayers = 1
+    /// Says in `publish` which layers there are.
+    var declaresLayers = false
+    var priority = 2
     /// Of a hundred frames, how many nothing refers to.
     var discardablePercent = 0
 }
@@ -121,11 +126,17 @@ package struct Scenario {
         }
         if generator.chance(isFirst ? 700 : 200) {
             let scale = generator.draw(1...4)
-            plans.append(
-                PublicationPlan(
-                    lane: .video, framesPerSecond: generator.pick([10, 15, 30]), frameBytes: (200 * scale)...(1_500 * scale),
-                    keyFrameBytes: (2_000 * scale)...(12_000 * scale), framesPerKey: generator.pick([20, 60, 300, 100_000]),
-                    discardablePercent: generator.pick([0, 30, 50])))
+            var plan = PublicationPlan(
+                lane: .video, framesPerSecond: generator.pick([10, 15, 30]), frameBytes: (200 * scale)...(1_500 * scale),
+                keyFrameBytes: (2_000 * scale)...(12_000 * scale), framesPerKey: generator.pick([20, 60, 300, 100_000]),
+                discardablePercent: generator.pick([0, 30, 50]))
+            if generator.chance(500) {
+                plan.spatialLayers = generator.draw(1...3)
+                plan.temporalLayers = generator.draw(1...3)
+                plan.declaresLayers = generator.chance(600)
+                plan.priority = generator.draw(0...3)
+            }
+            plans.append(plan)
         }
         if generator.chance(isFirst ? 400 : 150) {
             plans.append(

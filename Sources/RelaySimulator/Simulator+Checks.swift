@@ -121,6 +121,20 @@ extension Simulator {
         keyFrameRequests[key] = now
     }
 
+    /// Whoever is on a good link gets something of every stream of whoever is on a good link too.
+    func checkNobodyStarves() {
+        for client in clients where client.isSteady && isLossless {
+            for stream in client.received.keys.sorted() {
+                guard case .inside(let room, _) = client.place, let known = client.received[stream], known.isSubscribed,
+                    now.milliseconds(since: known.since) > 6_000,
+                    clients.contains(where: { $0.isSteady && $0.publishes(stream, in: room) })
+                else { continue }
+                let silence = now.milliseconds(since: known.lastAt)
+                require(silence < 3_000, "client \(client.index), on a good link, has got nothing of stream \(stream) for \(silence) ms")
+            }
+        }
+    }
+
     // MARK: At the end
 
     /// Nothing new comes in, and everybody has had time to read: nothing is pending, and whoever is on a good link has had everything.
@@ -145,6 +159,7 @@ extension Simulator {
         for client in clients where client.isSteady && isLossless {
             for stream in client.received.keys.sorted() {
                 guard case .inside(let room, _) = client.place, let truth = self.stream(room, stream), let known = client.received[stream],
+                    !truth.isLayered,
                     clients.contains(where: { $0.isSteady && $0.publishes(stream, in: room) })
                 else { continue }
                 require(
