@@ -56,7 +56,7 @@ extension RoomFanout {
         let timestamp = isOfOtherLayer ? mark?.timestamp : nil
         let mark = isOfOtherLayer ? nil : mark
         let place = findPlace(subscriber, slot, lane, mark, after: timestamp, hadConfiguration: hadConfiguration, now)
-        guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place) }
+        guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place, hadConfiguration: hadConfiguration) }
         // The cached configuration is not that of what comes first, and the client has that.
         if start < configuredFrom(slot, self[lane][start].traits) { subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false) }
         let isAhead = !goBack(subscriber, slot, lane, to: start)
@@ -72,7 +72,7 @@ extension RoomFanout {
 
     /// Nothing that is there is of use: the stream goes on with what comes.
     private mutating func wait(
-        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ place: ReplayPlace
+        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ place: ReplayPlace, hadConfiguration: Bool
     ) -> StreamGapMeasure {
         let position = position(subscriber, slot)
         let isMissing = position.isKnown && (mark.map { SerialNumber(position.sequence).isNewer(than: SerialNumber($0.sequence)) } ?? true)
@@ -81,12 +81,22 @@ extension RoomFanout {
             subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: needsKey)
             if isMissing, !needsKey { subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: 1) }
         }
+        if !isMissing, mark != nil, hadConfiguration, hasNewestConfiguration(subscriber, slot) {
+            // It has every frame, and with them the configuration; one that comes next is not of the frames before it.
+            subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
+        }
         if needsKey { needKeyFrame(slot, subscribers[subscriber].interests[slot.index].layer.spatial) }
         guard let mark, isMissing else { return StreamGapMeasure(isOpen: needsKey) }
         let next = ReceivedMark(sequence: position.sequence &+ 1, timestamp: position.timestamp &+ position.frameTicks)
         return StreamGapMeasure(
             frames: position.sequence &- mark.sequence,
             ticks: ticks(subscriber, slot, from: mark, to: next, measured: place.ticks.map { $0 &+ position.frameTicks }), isOpen: lane == .video)
+    }
+
+    /// Whether the newest frame of what a subscriber gets is of the configuration that is cached.
+    private func hasNewestConfiguration(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
+        let spatial = subscribers[subscriber].interests[slot.index].layer.spatial
+        return streams[slot.index].layers[streams[slot.index].configured(spatial)].configuredFrom <= streams[slot.index].layers[spatial].newestAt
     }
 
     /// Where a stream can go on.

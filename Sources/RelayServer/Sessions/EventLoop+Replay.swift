@@ -15,7 +15,12 @@ extension EventLoop {
         let subscriber = Int(membership.subscriber.index)
         room.openGaps.removeAll { $0.channel == channel.handle }
         var gaps: [RelayMessage.StreamGap] = []
-        for slot in room.fanout.subscribed(subscriber) where room.fanout.isOpen(slot) {
+        for slot in room.fanout.subscribed(subscriber) {
+            guard room.fanout.isOpen(slot) else {
+                // The client is told that it has ended; the rest of it would begin somewhere.
+                room.fanout.unsubscribe(subscriber, slot)
+                continue
+            }
             let id = room.fanout.streams[slot.index].id
             let last = received.last { $0.stream == id }
             let mark = last.map { ReceivedMark(sequence: $0.sequence, timestamp: $0.timestamp) }
