@@ -48,8 +48,9 @@ extension EventLoop {
 
     /// What a session's connection carries: over HTTP/2, its share of it.
     func bandwidth(of channel: Channel) -> BandwidthView {
-        let flow = channel.connection.flow
-        let sharers = channel.connection.webSockets.count { $0.membership != nil }
+        guard let connection = channel.connection else { return BandwidthView() }
+        let flow = connection.flow
+        let sharers = connection.webSockets.count { $0.membership != nil }
         return BandwidthView(
             bitsPerSecond: flow.bitsPerSecond.map { $0 / max(sharers, 1) }, isLimited: flow.isLimited, isCongested: flow.isCongested)
     }
