@@ -15,7 +15,7 @@ from support.metrics import by_reason, value
 from support.namespaces import HOST_A, Cable
 from support.raw_websocket import CLOSE, PING, PONG, TEXT, RawWebSocket, frame
 from support.relay import Relay
-from support.session import Session
+from support.session import CONFIGURATION, Session
 
 PING_MILLISECONDS = 400
 
@@ -415,6 +415,8 @@ def test_a_session_shows_where_its_frames_went(setting: AdminSetting) -> None:
                 session.ask("join", room=room)
             stream = speaker.publish()
             listener.ask("subscribe", all=True)
+            # The publisher's loop has heard of the subscription.
+            listener.wait("configuration", lambda: any(one.stream == stream and one.kind == CONFIGURATION for one in listener.frames) or None)
             for number in range(10):
                 speaker.media("audio", stream, b"%d in %s" % (number, room.encode()))
             listener.frame(b"9 in " + room.encode())
@@ -422,6 +424,7 @@ def test_a_session_shows_where_its_frames_went(setting: AdminSetting) -> None:
                 session.ask("leave")
         frames = session_of(setting, listener.welcome["session"])["frames"]
         # Configurations are frames.
+        assert len(listener.frames) == 22
         assert frames == {"entered": 22, "delivered": 22, "expired": 0, "superseded": 0, "unsubscribed": 0, "refused": 0, "pending": 0}
         assert setting.ask("GET", "/v1/sessions/" + "0" * 32).status == 404
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from support import metrics
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
-from support.session import CONFIGURATION, KEY, Refused, Session
+from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
 
 GRACE = 8.0
 # Of audio and video: long enough for a machine that is busy with other things.
@@ -416,6 +417,41 @@ def test_what_a_publisher_sends_again_comes_once(setting: Setting) -> None:
         bob.frame(b"29")
     assert [int(payload) for payload in bob.payloads(anns)] == list(range(30))
     wait_until("the repeated frames are counted", lambda: measure(setting.relay, "segue_frames_refused_total", "repeated") >= 10)
+
+
+def test_layers_go_on_by_their_own_numbers(setting: Setting) -> None:
+    """Sequence numbers count each spatial layer's frames apart: so does what a publisher is told, and what it sends twice."""
+
+    def send(session: Session, layer: int, numbers: range, kind: int = VIDEO) -> None:
+        for number in numbers:
+            flags = KEY if number == 0 and kind == VIDEO else 0
+            session.send_message(struct.pack("!BBBBIII", 0x10 | kind, flags, layer << 4, 0x7F, stream, number, number * 3000) + b"%d/%d" % (layer, number))
+
+    bob = setting.open("bob")
+    bob.ask("join", room=setting.room)
+    bob.ask("subscribe", all=True)
+    repeated = measure(setting.relay, "segue_frames_refused_total", "repeated")
+    with Breakable(setting.relay) as proxy:
+        ann = setting.open("ann", proxy.relay)
+        ann.ask("join", room=setting.room)
+        stream = ann.ask("publish", kind="video", codec="vp8", layers=[{"width": 320, "height": 180}, {"width": 640, "height": 360}])["stream"]
+        bob.event("stream.published")
+        for layer, count in ((0, 5), (1, 9)):
+            send(ann, layer, range(1), CONFIGURATION)
+            send(ann, layer, range(count))
+        ann.barrier()
+        setting.lose(ann, proxy.last.reset)
+        again = setting.back(ann, "ann")
+        assert again.welcome["resumed"]["published"] == [
+            {"stream": stream, "layer": 0, "sequence": 4},
+            {"stream": stream, "layer": 1, "sequence": 8},
+        ]
+        send(again, 0, range(2, 8))
+        send(again, 1, range(7, 12))
+        again.barrier()
+    wait_until("the repeated frames are counted", lambda: measure(setting.relay, "segue_frames_refused_total", "repeated") == repeated + 3 + 2)
+    bob.drain(0.3)
+    assert len(bob.payloads(stream)) == len(set(bob.payloads(stream)))
 
 
 @pytest.mark.parametrize("certificate_of", ["leaver-1", "leaver-2"])

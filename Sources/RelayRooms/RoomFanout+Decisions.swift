@@ -125,7 +125,10 @@ extension RoomFanout {
         if lane == .video, entry.traits.contains(.key) { subscribers[subscriber].interests[entry.slot.index].countsFrom = now }
         guard subscribers[subscriber][lane].troubledStreams > 0 else { return }
         if entry.traits.contains(.configuration) {
-            subscribers[subscriber].setTrouble(entry.slot, lane: lane, owesConfiguration: false)
+            // That of the layer before does not pay what is owed of the next.
+            if subscribers[subscriber][lane].sequence >= subscribers[subscriber].interests[entry.slot.index].owesFrom {
+                subscribers[subscriber].setTrouble(entry.slot, lane: lane, owesConfiguration: false)
+            }
         } else if entry.traits.contains(.key) {
             subscribers[subscriber].setTrouble(entry.slot, lane: lane, awaitsKey: false, brokenFrom: .max)
         } else if entry.traits.isBase {
@@ -136,7 +139,7 @@ extension RoomFanout {
     /// - Parameter sequence: where the lost frame lay in the log, or would have.
     mutating func noteLoss(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot, _ traits: FrameTraits, at sequence: UInt64) {
         if traits.contains(.configuration) {
-            subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
+            noteLostConfiguration(subscriber, lane, slot, at: sequence)
         } else if lane == .video, !traits.contains(.discardable) {
             if traits.contains(.enhancement) {
                 let broken = min(subscribers[subscriber].interests[slot.index].brokenFrom, traits.temporalLayer)
@@ -148,6 +151,17 @@ extension RoomFanout {
                 let isNeeded = sequence >= interest.changedAt || !interest.changeBeginsWithKey
                 if isNeeded, !subscribers[subscriber].isParked { needKeyFrame(slot, traits.spatial) }
             }
+        }
+    }
+
+    private mutating func noteLostConfiguration(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot, at sequence: UInt64) {
+        let interest = subscribers[subscriber].interests[slot.index]
+        if interest.owesConfiguration, sequence < interest.owesFrom {
+            // Two are owed, of the layer before and of the next: what is left of the layer before is given up.
+            giveUpLayerBefore(subscriber, slot, from: sequence &+ 1)
+        } else {
+            subscribers[subscriber].interests[slot.index].owesFrom = 0
+            subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: true)
         }
     }
 

@@ -146,31 +146,41 @@ extension RoomFanout {
         guard subscribers[subscriber][.video].sequence < interest.changedAt else { return }
         finishBegun(subscriber, slot)
         // A key frame follows: without what came before it, everything from it on decodes as well.
-        dropQueued(subscriber, slot, before: interest.changedAt, onlyOutdated: !interest.changeBeginsWithKey)
+        let cursor = subscribers[subscriber][.video].sequence
+        dropQueued(subscriber, slot, cursor..<max(interest.changedAt, cursor), onlyOutdated: !interest.changeBeginsWithKey)
         if interest.changeBeginsWithKey { subscribers[subscriber].interests[slot.index].from = max(interest.from, interest.changedAt) }
         subscribers[subscriber].interests[slot.index].changedAt = 0
+    }
+
+    /// Drops what is queued of the layer before a change that begins with a key frame.
+    mutating func giveUpLayerBefore(_ subscriber: Int, _ slot: StreamSlot, from sequence: UInt64) {
+        let interest = subscribers[subscriber].interests[slot.index]
+        guard interest.changeBeginsWithKey, sequence < interest.changedAt else { return }
+        dropQueued(subscriber, slot, sequence..<interest.changedAt, onlyOutdated: false)
+        subscribers[subscriber].interests[slot.index].from = max(interest.from, interest.changedAt)
     }
 
     /// Drops everything of a stream that is queued for a subscriber.
     mutating func dropQueued(_ subscriber: Int, _ slot: StreamSlot) {
         finishBegun(subscriber, slot)
-        dropQueued(subscriber, slot, before: self[.video].next, onlyOutdated: false)
+        dropQueued(subscriber, slot, subscribers[subscriber][.video].sequence..<self[.video].next, onlyOutdated: false)
         subscribers[subscriber].interests[slot.index].from = self[.video].next
     }
 
-    private mutating func dropQueued(_ subscriber: Int, _ slot: StreamSlot, before end: UInt64, onlyOutdated: Bool) {
-        var sequence = subscribers[subscriber][.video].sequence
+    private mutating func dropQueued(_ subscriber: Int, _ slot: StreamSlot, _ range: Range<UInt64>, onlyOutdated: Bool) {
         let interest = subscribers[subscriber].interests[slot.index]
-        while sequence < min(end, self[.video].next) {
+        for sequence in range {
             let entry = self[.video][sequence]
-            if entry.slot == slot {
-                switch interest.holds(sequence, entry.traits) {
-                case .outdated: subscribers[subscriber].account.superseded &+= 1
-                case .due: if !onlyOutdated { subscribers[subscriber].account.superseded &+= 1 }
-                case .foreign: break
-                }
+            guard entry.slot == slot else { continue }
+            switch interest.holds(sequence, entry.traits) {
+            case .foreign: continue
+            case .due: if onlyOutdated { continue }
+            case .outdated: break
             }
-            sequence &+= 1
+            subscribers[subscriber].account.superseded &+= 1
+            guard entry.traits.contains(.configuration), !subscribers[subscriber].interests[slot.index].owesConfiguration else { continue }
+            subscribers[subscriber].interests[slot.index].owesFrom = 0
+            subscribers[subscriber].setTrouble(slot, lane: .video, owesConfiguration: true)
         }
     }
 

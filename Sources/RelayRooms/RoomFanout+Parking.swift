@@ -36,8 +36,11 @@ extension RoomFanout {
         StreamGapMeasure(frames: next.sequence &- mark.sequence &- 1, ticks: ticks(subscriber, slot, from: mark, to: next, measured: nil))
     }
 
-    /// The sequence number of the last frame that came of a stream; `nil` when none has.
-    package func lastSequence(of slot: StreamSlot) -> UInt32? {
-        streams.isLive(slot.index) ? streams[slot.index].lastSequence : nil
+    /// The sequence number of the last frame that came of a stream, for each of its spatial layers; `nil` where none has.
+    package func lastSequences(of slot: StreamSlot) -> [UInt32?] {
+        guard streams.isLive(slot.index) else { return [] }
+        return (0..<streams[slot.index].layers.count).map { layer in
+            streams[slot.index].layers[layer].position.isKnown ? streams[slot.index].layers[layer].position.sequence : nil
+        }
     }
 }

@@ -31,9 +31,13 @@ extension RoomFanout {
     /// Has a subscriber go on in a stream behind the last frame that its client has: what came since and is before its deadline is served again, as far
     /// as it can be decoded after what the client has; each frame that is served again enters the account again. The configuration is repeated.
     ///
-    /// - Parameter mark: the last frame that came; `nil`: none.
-    /// - Returns: what the client will never get.
-    package mutating func rewind(_ subscriber: Int, _ slot: StreamSlot, after mark: ReceivedMark?, now: MonotonicInstant) -> StreamGapMeasure {
+    /// - Parameters:
+    ///   - mark: the last frame that came; `nil`: none.
+    ///   - layer: the spatial layer that it is of; `nil`: not known.
+    /// - Returns: what the client will never get; nothing where its last frame is of another layer than it gets now, since numbers count each layer's apart.
+    package mutating func rewind(
+        _ subscriber: Int, _ slot: StreamSlot, after mark: ReceivedMark?, layer: Int? = nil, now: MonotonicInstant
+    ) -> StreamGapMeasure {
         guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else {
             return StreamGapMeasure()
         }
@@ -48,11 +52,11 @@ extension RoomFanout {
         subscribers[subscriber].interests[slot.index].countsFrom = .zero
         if let gap = goOnInPrelude(subscriber, slot, lane, mark) { return gap }
         // Sequence numbers count each layer's frames: the client's last frame may be of another layer than it gets now.
-        let isOfOtherLayer = streams[slot.index].layers.count > 1 && interest.changedAt > 0
+        let isOfOtherLayer = streams[slot.index].layers.count > 1 && (layer.map { $0 != interest.layer.spatial } ?? (interest.changedAt > 0))
         let timestamp = isOfOtherLayer ? mark?.timestamp : nil
         let mark = isOfOtherLayer ? nil : mark
         let place = findPlace(subscriber, slot, lane, mark, after: timestamp, hadConfiguration: hadConfiguration, now)
-        guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place) }
+        guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place, hadConfiguration: hadConfiguration) }
         // The cached configuration is not that of what comes first, and the client has that.
         if start < configuredFrom(slot, self[lane][start].traits) { subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false) }
         let isAhead = !goBack(subscriber, slot, lane, to: start)
@@ -68,7 +72,7 @@ extension RoomFanout {
 
     /// Nothing that is there is of use: the stream goes on with what comes.
     private mutating func wait(
-        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ place: ReplayPlace
+        _ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, _ mark: ReceivedMark?, _ place: ReplayPlace, hadConfiguration: Bool
     ) -> StreamGapMeasure {
         let position = position(subscriber, slot)
         let isMissing = position.isKnown && (mark.map { SerialNumber(position.sequence).isNewer(than: SerialNumber($0.sequence)) } ?? true)
@@ -77,12 +81,22 @@ extension RoomFanout {
             subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: needsKey)
             if isMissing, !needsKey { subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: 1) }
         }
+        if !isMissing, mark != nil, hadConfiguration, hasNewestConfiguration(subscriber, slot) {
+            // It has every frame, and with them the configuration; one that comes next is not of the frames before it.
+            subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
+        }
         if needsKey { needKeyFrame(slot, subscribers[subscriber].interests[slot.index].layer.spatial) }
         guard let mark, isMissing else { return StreamGapMeasure(isOpen: needsKey) }
         let next = ReceivedMark(sequence: position.sequence &+ 1, timestamp: position.timestamp &+ position.frameTicks)
         return StreamGapMeasure(
             frames: position.sequence &- mark.sequence,
             ticks: ticks(subscriber, slot, from: mark, to: next, measured: place.ticks.map { $0 &+ position.frameTicks }), isOpen: lane == .video)
+    }
+
+    /// Whether the newest frame of what a subscriber gets is of the configuration that is cached.
+    private func hasNewestConfiguration(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
+        let spatial = subscribers[subscriber].interests[slot.index].layer.spatial
+        return streams[slot.index].layers[streams[slot.index].configured(spatial)].configuredFrom <= streams[slot.index].layers[spatial].newestAt
     }
 
     /// Where a stream can go on.

@@ -45,7 +45,7 @@ package struct StreamState: ~Copyable {
         if traits.contains(.configuration) {
             // Frames of the old configuration are of no use with the new one; said again unchanged, it leaves them good.
             if unsafe !layers[spatial].isSameConfiguration(frame) {
-                layers[spatial].group.forget(budget)
+                for layer in 0..<layers.count where layer == spatial || configured(layer) == spatial { layers[layer].group.forget(budget) }
                 layers[spatial].configuredFrom = next
             }
             layers[spatial].configuration.removeAll()

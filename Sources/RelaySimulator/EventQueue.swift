@@ -5,6 +5,7 @@ enum SimulatedEvent {
     /// A loop wakes and does everything that has come for it.
     case turn(loop: Int)
     case housekeeping(loop: Int)
+    case layerLook(loop: Int)
     /// Bytes reach the far end of a path.
     case arrived(path: Int, byteCount: Int)
     /// The near end of a path hears that bytes have arrived, or, with 0, that the receiver has room again.

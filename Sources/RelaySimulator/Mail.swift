@@ -4,22 +4,20 @@ import RelayRooms
 /// What a stream's publisher says of it.
 struct StreamOffer {
     var lane: Lane
+    /// Of video: its spatial layers, lowest first.
+    var layers: [LayerDeclaration] = []
+    var priority = 2
     /// The request's number: its answer bears it too.
     var request: UInt32
 }
 
 typealias SimulatedRooms = RoomDirectory<String, StreamOffer>
 
-/// Where another loop wants a stream's frames.
-struct RemoteInterest {
-    let loop: Int
-    let room: Handle
-    let slot: StreamSlot
-}
-
 struct StreamEntry {
     let stream: UInt32
     let lane: Lane
+    let layers: [LayerDeclaration]
+    let priority: Int
     let publisher: ParticipantID
     let address: MemberAddress
 }
@@ -48,8 +46,10 @@ enum LoopMail {
     case streamAdded(RoomNumber, StreamEntry)
     case streamEnded(RoomNumber, stream: UInt32)
     // From a loop with subscribers to the publisher's.
-    case interest(RoomNumber, stream: UInt32, RemoteInterest, isWanted: Bool)
-    case keyFrameWanted(RoomNumber, stream: UInt32)
+    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, isWanted: Bool)
+    case keyFrameWanted(RoomNumber, stream: UInt32, spatial: Int)
+    // From the publisher's loop to one with subscribers: what there is to choose.
+    case ladder(RoomNumber, stream: UInt32, [LayerOption])
     // To a session's loop, with the connection that its client has come back on.
     case resume(MemberAddress, connection: Int, [ClientMark])
 }
@@ -87,6 +87,7 @@ enum RelayNotice: UInt32 {
     case subscribed
     case unsubscribed
     case keyFrameRequested
+    case layersWanted
     case participantsChanged
     case resumed
     case resumeRefused

@@ -78,7 +78,7 @@ extension RelayLoop {
             send(session, .unsubscribed, room.fanout.subscribed(subscriber).map { room.fanout.streams[$0.index].id })
         default:
             send(session, .subscribed, slots.map { room.fanout.streams[$0.index].id })
-            for slot in slots { subscribe(membership, slot) }
+            subscribe(membership, slots)
         }
         markDirty(room)
     }

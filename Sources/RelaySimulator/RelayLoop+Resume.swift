@@ -100,7 +100,7 @@ extension RelayLoop {
         let known = room.fanout.openSlots.flatMap { [room.fanout.streams[$0.index].id, UInt32(room.fanout.streams[$0.index].lane.rawValue)] }
         var published: [UInt32] = []
         for stream in membership.published where !stream.hasEnded {
-            let last = room.fanout.streams[stream.slot.index].lastSequence
+            let last = room.fanout.lastSequence(of: stream.slot)
             published += [stream.id, last == nil ? 0 : 1, last ?? 0]
         }
         return [UInt32(subscribed.count)] + subscribed + [UInt32(known.count / 2)] + known + [UInt32(published.count / 3)] + published
@@ -111,7 +111,11 @@ extension RelayLoop {
         let subscriber = Int(membership.subscriber.index)
         room.openGaps.removeAll { $0.token == session.token }
         var gaps: [(stream: UInt32, frames: UInt32)] = []
-        for slot in room.fanout.subscribed(subscriber) where room.fanout.isOpen(slot) {
+        for slot in room.fanout.subscribed(subscriber) {
+            guard room.fanout.isOpen(slot) else {
+                room.fanout.unsubscribe(subscriber, slot)
+                continue
+            }
             let stream = room.fanout.streams[slot.index].id
             let mark = marks.last { $0.stream == stream }?.mark
             let measure = room.fanout.rewind(subscriber, slot, after: mark, now: now)

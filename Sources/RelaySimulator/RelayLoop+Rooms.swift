@@ -92,7 +92,10 @@ extension RelayLoop {
 
     @discardableResult
     private func addStream(_ room: SimulatedRoom, _ entry: StreamEntry) -> StreamSlot? {
-        guard let slot = room.fanout.addStream(id: entry.stream, publisher: entry.publisher, lane: entry.lane) else { return nil }
+        guard
+            let slot = room.fanout.addStream(
+                id: entry.stream, publisher: entry.publisher, lane: entry.lane, layers: entry.layers)
+        else { return nil }
         let route = StreamRoute(entry: entry)
         if slot.index < room.routes.count { room.routes[slot.index] = route } else { room.routes.append(route) }
         return slot
@@ -103,7 +106,7 @@ extension RelayLoop {
         tell(number, .streamAdded, [entry.stream, UInt32(entry.lane.rawValue), entry.publisher.value], except: entry.publisher)
         for member in room.members where member.participant != entry.publisher {
             guard let membership = session(member.session)?.membership, membership.subscribesToAll else { continue }
-            subscribe(membership, slot)
+            subscribe(membership, [slot])
         }
     }
 
@@ -172,6 +175,8 @@ extension RelayLoop {
 
 extension StreamEntry {
     init(_ stream: SimulatedRooms.Stream) {
-        self.init(stream: stream.id, lane: stream.lane, publisher: stream.publisher, address: stream.address)
+        self.init(
+            stream: stream.id, lane: stream.lane, layers: stream.description.layers, priority: stream.description.priority,
+            publisher: stream.publisher, address: stream.address)
     }
 }

@@ -25,6 +25,8 @@ final class RelayLoop {
     var broken: [SimulatedConnection] = []
     var flowing: [SimulatedConnection] = []
     var isHousekeepingDue = false
+    var isLayerLookDue = false
+    var layerLooks = 0
     var nextTurn: MonotonicInstant?
     var framesLostBetweenLoops = 0
 
@@ -65,6 +67,10 @@ final class RelayLoop {
             isHousekeepingDue = false
             housekeeping()
         }
+        if isLayerLookDue {
+            isLayerLookDue = false
+            lookAtLayers()
+        }
         for connection in flowing where connection.session?.flow.timerAt.map({ $0 <= now }) == true { flowTimer(connection) }
         flowing.removeAll(keepingCapacity: true)
         flushDirty()
@@ -101,8 +107,9 @@ final class RelayLoop {
         case .participantsChanged(let room): tell(room, .participantsChanged, [], except: nil)
         case .streamAdded(let room, let entry): streamAdded(room, entry)
         case .streamEnded(let room, let stream): streamEnded(room, stream)
-        case .interest(let room, let stream, let interest, let isWanted): setInterest(room, stream, interest, isWanted)
-        case .keyFrameWanted(let room, let stream): wantKeyFrame(room, stream)
+        case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
+        case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
+        case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
         case .resume(let address, let connection, let marks): resume(address, world.connections[connection], marks)
         }
     }

@@ -25,14 +25,26 @@ final class SimulatedRoom {
 struct StreamRoute {
     var entry: StreamEntry
     var isRequested = false
+    var requestedLayers = LayerSet()
     var remote: [RemoteRoute] = []
-    var arrivals = ArrivalMemory()
-}
+    var demand = StreamDemand()
+    /// By spatial layer.
+    var arrivals: [ArrivalMemory] = []
 
-struct RemoteRoute {
-    let interest: RemoteInterest
-    var awaitsKey = false
-    var owesConfiguration = false
+    init(entry: StreamEntry) {
+        self.entry = entry
+    }
+
+    mutating func noteArrival(_ header: MediaHeader, at instant: MonotonicInstant) {
+        let spatial = Int(header.layer.spatial)
+        while arrivals.count <= spatial { arrivals.append(ArrivalMemory()) }
+        arrivals[spatial].note(header.sequence, at: instant)
+    }
+
+    func arrival(of header: MediaHeader) -> MonotonicInstant? {
+        let spatial = Int(header.layer.spatial)
+        return spatial < arrivals.count ? arrivals[spatial].arrival(of: header.sequence) : nil
+    }
 }
 
 /// When a stream's last frames arrived at a loop: the simulator's own knowledge, by which it judges what the relay begins to send.
@@ -66,12 +78,25 @@ final class SessionMembership {
     let subscriber: Handle
     var published: [PublishedStream] = []
     var subscribesToAll = false
-    /// By stream: frames from here on were appended when the session had subscribed. Older ones come from the cache, whatever their age.
-    var liveFrom: [UInt32: UInt32] = [:]
+    var chooser = LayerChooser()
+    /// By stream and spatial layer: the last frame that had been appended when the session subscribed. It and older ones come from the cache, whatever their age.
+    private var historyUpTo: [UInt64: UInt32] = [:]
     /// By stream: when the last key frame, or what came from the cache, was on its way whole. What follows it counts from then.
     var graceFrom: [UInt32: MonotonicInstant] = [:]
     /// The same for what came from the cache of any stream of video.
     var historyEnd = MonotonicInstant.zero
+
+    /// Frames that the stream's loop has had until now come from the cache.
+    func noteHistory(_ stream: UInt32, _ arrivals: [ArrivalMemory]) {
+        for spatial in 0..<LayerChoice.layersMax {
+            historyUpTo[UInt64(stream) << 4 | UInt64(spatial)] = spatial < arrivals.count ? arrivals[spatial].newest : nil
+        }
+    }
+
+    func isHistory(_ header: MediaHeader) -> Bool {
+        guard let last = historyUpTo[UInt64(header.stream.rawValue) << 4 | UInt64(header.layer.spatial)] else { return false }
+        return !SerialNumber(header.sequence).isNewer(than: SerialNumber(last))
+    }
 
     init(room: SimulatedRoom, participant: ParticipantID, subscriber: Handle) {
         self.room = room

@@ -26,6 +26,11 @@ struct PublicationPlan {
     var keyFrameBytes: ClosedRange<Int> = 0...0
     /// A key frame without being asked.
     var framesPerKey = 0
+    var spatialLayers = 1
+    var temporalLayers = 1
+    /// Says in `publish` which layers there are.
+    var declaresLayers = false
+    var priority = 2
     /// Of a hundred frames, how many nothing refers to.
     var discardablePercent = 0
 }
@@ -42,6 +47,8 @@ struct ClientPlan {
     var wishes: EgressWishes
     /// Comes back to its session when its connection was lost.
     var resumes: Bool
+    /// Sends what is wanted, and nothing else.
+    var obeysDemand: Bool
     var publications: [PublicationPlan]
     var comesAfterMilliseconds: UInt64
 }
@@ -107,7 +114,7 @@ package struct Scenario {
             temper: temper, room: generator.draw(0...(rooms - 1)), loop: generator.draw(0...(loops - 1)), down: down, up: up,
             receiveBufferBytes: (temper == .steady ? 1_024 : generator.draw(8...256)) << 10, readsBytesPerSecond: generator.draw(4...200) << 10,
             subscribesFirst: generator.chance(800), wishes: EgressWishes(parts: generator.chance(500), bundles: generator.chance(400)),
-            resumes: generator.chance(700),
+            resumes: generator.chance(700), obeysDemand: generator.chance(700),
             publications: publications(isFirst: index == 0, &generator),
             comesAfterMilliseconds: temper == .steady ? generator.draw(0...200) : generator.draw(0...4_000))
     }
@@ -119,11 +126,17 @@ package struct Scenario {
         }
         if generator.chance(isFirst ? 700 : 200) {
             let scale = generator.draw(1...4)
-            plans.append(
-                PublicationPlan(
-                    lane: .video, framesPerSecond: generator.pick([10, 15, 30]), frameBytes: (200 * scale)...(1_500 * scale),
-                    keyFrameBytes: (2_000 * scale)...(12_000 * scale), framesPerKey: generator.pick([20, 60, 300, 100_000]),
-                    discardablePercent: generator.pick([0, 30, 50])))
+            var plan = PublicationPlan(
+                lane: .video, framesPerSecond: generator.pick([10, 15, 30]), frameBytes: (200 * scale)...(1_500 * scale),
+                keyFrameBytes: (2_000 * scale)...(12_000 * scale), framesPerKey: generator.pick([20, 60, 300, 100_000]),
+                discardablePercent: generator.pick([0, 30, 50]))
+            if generator.chance(500) {
+                plan.spatialLayers = generator.draw(1...3)
+                plan.temporalLayers = generator.draw(1...3)
+                plan.declaresLayers = generator.chance(600)
+                plan.priority = generator.draw(0...3)
+            }
+            plans.append(plan)
         }
         if generator.chance(isFirst ? 400 : 150) {
             plans.append(

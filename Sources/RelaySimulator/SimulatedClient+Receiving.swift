@@ -16,9 +16,20 @@ struct ReceivedStream {
     var gapFrames: UInt32 = 0
     /// The stream began when its frames were wanted already: its first frame comes too.
     var isFromStart = false
-    var configuration: UInt32 = 0
-    /// Video: the latest frame that others may refer to.
-    var reference: UInt32?
+    /// When the latest media frame came.
+    var lastAt: MonotonicInstant
+    /// By spatial layer: the latest media frame, and the latest configuration.
+    var lastOfLayer: [UInt32?] = Array(repeating: nil, count: LayerChoice.layersMax)
+    var configurations: [UInt32] = Array(repeating: 0, count: LayerChoice.layersMax)
+    /// Video: the spatial layer of the last key frame, and what can be referred to: the last frame of the base, and what came of higher temporal layers since.
+    var layer = 0
+    var references: [UInt32] = []
+
+    init(since: MonotonicInstant, isFromStart: Bool = false) {
+        self.since = since
+        self.isFromStart = isFromStart
+        lastAt = since
+    }
 }
 
 /// A client's end of what the relay promises: every frame at most once, in order, whole, and decodable.
@@ -86,44 +97,61 @@ extension SimulatedClient {
             return
         }
         if header.kind == .configuration {
+            let before = known.configurations[Int(header.layer.spatial)]
             world.require(
-                !SerialNumber(known.configuration).isNewer(than: SerialNumber(content.configuration)),
-                "client \(index) reads configuration \(content.configuration) of stream \(stream) after \(known.configuration)")
-            known.configuration = content.configuration
+                !SerialNumber(before).isNewer(than: SerialNumber(content.configuration)),
+                "client \(index) reads configuration \(content.configuration) of stream \(stream), layer \(header.layer.spatial), after \(before)")
+            known.configurations[Int(header.layer.spatial)] = content.configuration
         } else {
             check(content, &known)
             known.last = header.sequence
             known.timestamp = header.timestamp
+            known.lastAt = world.now
         }
         received[stream] = known
     }
 
     private func check(_ content: FrameContent, _ known: inout ReceivedStream) {
         let header = content.header
-        let name = "client \(index): frame \(header.sequence) of stream \(header.stream.rawValue)"
+        let (spatial, temporal) = (Int(header.layer.spatial), Int(header.layer.temporal))
+        let name = "client \(index): frame \(header.sequence) of stream \(header.stream.rawValue), layer \(spatial).\(temporal)"
+        let isLayered = world.stream(content.room, header.stream.rawValue)?.isLayered == true
         checkResumption(content, &known, name)
-        if let last = known.last {
+        if let last = known.lastOfLayer[spatial] {
             world.require(SerialNumber(header.sequence).isNewer(than: SerialNumber(last)), "\(name) comes after frame \(last)")
-            if isSteady, world.isLossless {
+            if isSteady, world.isLossless, !isLayered {
                 world.require(
-                    world.follows(header.sequence, last, content.room, header.stream.rawValue),
+                    world.follows(header, last, content.room),
                     "\(name) comes after frame \(last), though nothing kept what lies between from a good link")
             }
-        } else if isSteady, known.isFromStart, world.isLossless {
+        } else if isSteady, known.isFromStart, world.isLossless, !isLayered {
             world.require(header.sequence == world.stream(content.room, header.stream.rawValue)?.first, "\(name) comes first, and is not the first")
         }
-        world.require(
-            content.configuration == known.configuration, "\(name) needs configuration \(content.configuration), and \(known.configuration) came")
-        if header.kind == .video {
-            if header.flags.contains(.key) {
-                known.reference = header.sequence
-            } else {
-                world.require(
-                    known.reference == content.reference,
-                    "\(name) refers to frame \(content.reference), and \(known.reference.map(String.init) ?? "none") came")
-                if !header.flags.contains(.discardable) { known.reference = header.sequence }
-            }
+        if known.last != nil {
+            world.require(
+                !SerialNumber(known.timestamp).isNewer(than: SerialNumber(header.timestamp)), "\(name) comes after a later one of its stream")
         }
+        known.lastOfLayer[spatial] = header.sequence
+        world.require(
+            content.configuration == known.configurations[spatial],
+            "\(name) needs configuration \(content.configuration), and \(known.configurations[spatial]) came")
+        if header.kind == .video { checkReference(content, &known, name) }
         if isSteady { world.checkSteadyDelay(content, self, since: known.since) }
+    }
+
+    /// Every frame can be decoded when it comes.
+    private func checkReference(_ content: FrameContent, _ known: inout ReceivedStream, _ name: String) {
+        let header = content.header
+        if header.flags.contains(.key) {
+            known.layer = Int(header.layer.spatial)
+            known.references = [header.sequence]
+            return
+        }
+        world.require(known.layer == Int(header.layer.spatial) && !known.references.isEmpty, "\(name) comes without a key frame of its layer")
+        world.require(
+            known.references.contains(content.reference), "\(name) refers to frame \(content.reference), and of \(known.references) it is none")
+        guard !header.flags.contains(.discardable) else { return }
+        if header.layer.temporal == 0 { known.references.removeAll() }
+        known.references.append(header.sequence)
     }
 }

@@ -55,8 +55,7 @@ extension SimulatedClient {
         known.removeAll()
         for stream in streams { if let lane = Lane(rawValue: Int(stream[1])) { known[stream[0]] = lane } }
         for stream in received.keys.sorted() where !subscribed.contains(stream) {
-            // An ended stream's last frames may still come.
-            received[stream]?.resumedAfter = nil
+            received[stream]?.isSubscribed = false
         }
         for stream in subscribed {
             if received[stream]?.isSubscribed != true { received[stream] = ReceivedStream(since: world.now) }
@@ -69,10 +68,8 @@ extension SimulatedClient {
         for place in publications.indices {
             guard let entry = published.first(where: { $0[0] == publications[place].stream }) else { continue }
             // What the relay never got is left out; what was to follow it begins anew.
-            if entry[1] == 0 || entry[2] != publications[place].nextSequence &- 1 {
-                publications[place].saidConfiguration = false
-                publications[place].owesKey = true
-            }
+            let isWhole = publications[place].layers.count == 1 && entry[1] == 1 && entry[2] == publications[place].layers[0].nextSequence &- 1
+            if !isWhole { publications[place].beginAnew(configured: false) }
         }
     }
 
@@ -80,9 +77,11 @@ extension SimulatedClient {
     func checkResumption(_ content: FrameContent, _ known: inout ReceivedStream, _ name: String) {
         guard let last = known.resumedAfter else { return }
         known.resumedAfter = nil
-        guard world.isLossless, plan.down.bitsPerSecond >= 20_000_000, plan.temper == .breaking else { return }
+        guard world.isLossless, world.stream(content.room, content.header.stream.rawValue)?.isLayered == false, plan.down.bitsPerSecond >= 20_000_000,
+            plan.temper == .breaking
+        else { return }
         world.require(
-            world.follows(content.header.sequence, last &+ known.gapFrames, content.room, content.header.stream.rawValue),
+            world.follows(content.header, last &+ known.gapFrames, content.room),
             "\(name) comes first after the resumption behind frame \(last), and \(known.gapFrames) were named as missing")
     }
 }

@@ -138,8 +138,9 @@ final class SimulatedClient {
                 if partial[stream] != nil { orphans.insert(stream) }
             }
         case .keyFrameRequested:
-            for place in publications.indices where publications[place].stream == words[0] { publications[place].owesKey = true }
+            keyFrameRequested(words[0], Int(words[1]))
         case .participantsChanged: break
+        case .layersWanted: layersWanted(words)
         case .resumed: resumed(words)
         case .resumeRefused: resumeRefused()
         case .gap: received[words[0]]?.gapFrames = words[1]

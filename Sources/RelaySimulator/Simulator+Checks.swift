@@ -59,10 +59,8 @@ extension Simulator {
     /// A frame whose deadline has passed is not begun.
     func checkBegun(_ header: MediaHeader, at instant: MonotonicInstant, _ membership: SessionMembership) {
         let stream = header.stream.rawValue
-        guard let liveFrom = membership.liveFrom[stream] else { return }
-        let isLive = header.sequence == liveFrom || SerialNumber(header.sequence).isNewer(than: SerialNumber(liveFrom))
-        guard isLive, let slot = membership.room.routes.firstIndex(where: { $0.entry.stream == stream }),
-            let arrival = membership.room.routes[slot].arrivals.arrival(of: header.sequence)
+        guard !membership.isHistory(header), let slot = membership.room.routes.firstIndex(where: { $0.entry.stream == stream }),
+            let arrival = membership.room.routes[slot].arrival(of: header)
         else { return }
         let limits = scenario.limits
         let deadline =
@@ -88,7 +86,7 @@ extension Simulator {
     func noteEnded(_ header: MediaHeader, _ membership: SessionMembership) {
         guard header.kind == .video else { return }
         let stream = header.stream.rawValue
-        let isHistory = membership.liveFrom[stream].map { SerialNumber($0).isNewer(than: SerialNumber(header.sequence)) } ?? true
+        let isHistory = membership.isHistory(header)
         if isHistory { membership.historyEnd = now }
         if isHistory || header.flags.contains(.key) { membership.graceFrom[stream] = now }
     }
@@ -112,8 +110,8 @@ extension Simulator {
     }
 
     /// A publisher is asked for key frames no more often than the limits say.
-    func checkKeyFrameRequest(_ room: RoomNumber, _ stream: UInt32) {
-        let key = UInt64(room.value) << 32 | UInt64(stream)
+    func checkKeyFrameRequest(_ room: RoomNumber, _ stream: UInt32, _ spatial: Int) {
+        let key = UInt64(room.value) << 36 | UInt64(stream) << 4 | UInt64(spatial)
         if let last = keyFrameRequests[key] {
             let interval = now.milliseconds(since: last)
             require(
@@ -121,6 +119,20 @@ extension Simulator {
                 "stream \(stream) of room \(room.value) is asked for a key frame after \(interval) ms")
         }
         keyFrameRequests[key] = now
+    }
+
+    /// Whoever is on a good link gets something of every stream of whoever is on a good link too.
+    func checkNobodyStarves() {
+        for client in clients where client.isSteady && isLossless {
+            for stream in client.received.keys.sorted() {
+                guard case .inside(let room, _) = client.place, let known = client.received[stream], known.isSubscribed,
+                    now.milliseconds(since: known.since) > 6_000,
+                    clients.contains(where: { $0.isSteady && $0.publishes(stream, in: room) })
+                else { continue }
+                let silence = now.milliseconds(since: known.lastAt)
+                require(silence < 3_000, "client \(client.index), on a good link, has got nothing of stream \(stream) for \(silence) ms")
+            }
+        }
     }
 
     // MARK: At the end
@@ -147,6 +159,7 @@ extension Simulator {
         for client in clients where client.isSteady && isLossless {
             for stream in client.received.keys.sorted() {
                 guard case .inside(let room, _) = client.place, let truth = self.stream(room, stream), let known = client.received[stream],
+                    !truth.isLayered,
                     clients.contains(where: { $0.isSteady && $0.publishes(stream, in: room) })
                 else { continue }
                 require(

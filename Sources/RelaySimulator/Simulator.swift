@@ -1,3 +1,4 @@
+import MediaProtocol
 import RelayBase
 package import RelayRooms
 
@@ -65,6 +66,7 @@ package final class Simulator {
             client.scheduleAct()
         }
         for loop in loops { schedule(.housekeeping(loop: loop.index), at: now.advanced(byMilliseconds: 1 + UInt64(loop.index) * 70)) }
+        for loop in loops { schedule(.layerLook(loop: loop.index), at: now.advanced(byMilliseconds: 37 + UInt64(loop.index) * 30)) }
         let end = now.advanced(byMilliseconds: UInt64(scenario.seconds) * 1_000)
         schedule(.check, at: now)
         schedule(.heal, at: end)
@@ -97,6 +99,10 @@ package final class Simulator {
             loops[loop].isHousekeepingDue = true
             wake(loop)
             schedule(event, at: now.advanced(byMilliseconds: RelayLoop.housekeepingMilliseconds))
+        case .layerLook(let loop):
+            loops[loop].isLayerLookDue = true
+            wake(loop)
+            schedule(event, at: now.advanced(byMilliseconds: RelayLoop.layerLookMilliseconds))
         case .arrived(let path, let byteCount): arrived(path, byteCount)
         case .acknowledged(let path, let byteCount): acknowledged(path, byteCount)
         case .broken(let connection):
@@ -210,6 +216,7 @@ package final class Simulator {
 
     private func heal() {
         note("heals", 0, 0, 0)
+        checkNobodyStarves()
         isHealed = true
         for connection in connections where !connection.isGone {
             for path in [connection.down, connection.up] {
@@ -244,22 +251,24 @@ package final class Simulator {
         streams[UInt64(room) << 32 | UInt64(stream)]
     }
 
-    func published(_ room: UInt32, _ stream: UInt32, _ sequence: UInt32) {
+    func published(_ header: MediaHeader, _ room: UInt32, isLayered: Bool) {
         framesPublished += 1
-        let key = UInt64(room) << 32 | UInt64(stream)
-        streams[key, default: StreamTruth(first: sequence)].last = sequence
+        let key = UInt64(room) << 32 | UInt64(header.stream.rawValue)
+        streams[key, default: StreamTruth(first: header.sequence, isLayered: isLayered)].last = header.sequence
     }
 
-    /// A publisher's frame has come to its loop: whatever lies between it and the one before never will.
-    func came(_ room: UInt32, _ stream: UInt32, _ sequence: UInt32) {
-        let key = UInt64(room) << 32 | UInt64(stream)
-        if let last = streams[key]?.lastCame, sequence != last &+ 1 { streams[key]?.holes.append((last, sequence)) }
-        streams[key]?.lastCame = sequence
+    /// A publisher's frame has come to its loop: whatever lies between it and the one before of its layer never will.
+    func came(_ room: UInt32, _ header: MediaHeader) {
+        let key = UInt64(room) << 32 | UInt64(header.stream.rawValue)
+        guard streams[key]?.isLayered == false else { return }
+        if let last = streams[key]?.lastCame, header.sequence != last &+ 1 { streams[key]?.holes.append((last, header.sequence)) }
+        streams[key]?.lastCame = header.sequence
     }
 
-    /// Whether a frame follows another, of those that came to the relay.
-    func follows(_ sequence: UInt32, _ last: UInt32, _ room: UInt32, _ stream: UInt32) -> Bool {
-        sequence == last &+ 1 || self.stream(room, stream)?.holes.contains { $0.before == last && $0.behind == sequence } == true
+    /// Whether a frame of a stream without layers follows another, of those that came to the relay.
+    func follows(_ header: MediaHeader, _ last: UInt32, _ room: UInt32) -> Bool {
+        header.sequence == last &+ 1
+            || stream(room, header.stream.rawValue)?.holes.contains { $0.before == last && $0.behind == header.sequence } == true
     }
 
     // MARK: Faults
@@ -283,13 +292,15 @@ package final class Simulator {
 /// What was published of a stream, and what of it came to the relay.
 struct StreamTruth {
     let first: UInt32
+    let isLayered: Bool
     var last: UInt32
     var lastCame: UInt32?
     /// Frames that were lost with their publisher's connection lie between these.
     var holes: [(before: UInt32, behind: UInt32)] = []
 
-    init(first: UInt32) {
+    init(first: UInt32, isLayered: Bool) {
         self.first = first
+        self.isLayered = isLayered
         last = first
     }
 }

@@ -40,8 +40,11 @@ extension ClientRequest {
         package var stream: UInt32
         package var sequence: UInt32
         package var timestamp: UInt32
+        /// The spatial layer that the frame is of; absent: 0.
+        package var layer: Int?
 
-        package init(stream: UInt32, sequence: UInt32, timestamp: UInt32) {
+        package init(stream: UInt32, sequence: UInt32, timestamp: UInt32, layer: Int? = nil) {
+            self.layer = layer
             self.stream = stream
             self.sequence = sequence
             self.timestamp = timestamp

@@ -97,11 +97,14 @@ extension RelayMessage {
 
     package struct ResumedStream: Codable, Sendable, Equatable {
         package var stream: UInt32
+        /// The spatial layer; absent: the stream has only one. A stream in layers has an entry for each.
+        package var layer: Int?
         /// The last frame of it that the relay has; absent: none.
         package var sequence: UInt32?
 
-        package init(stream: UInt32, sequence: UInt32?) {
+        package init(stream: UInt32, layer: Int? = nil, sequence: UInt32?) {
             self.stream = stream
+            self.layer = layer
             self.sequence = sequence
         }
     }

@@ -216,12 +216,12 @@ final class Publisher {
             Console.error("back in the room")
             summary.resumptions += 1
             for track in tracks {
-                guard let stream = state.published.first(where: { $0.stream == track.id.rawValue }) else {
+                guard state.published.contains(where: { $0.stream == track.id.rawValue }) else {
                     throw CommandFailure(code: .relay, message: "the relay has ended stream \(track.id.rawValue) meanwhile")
                 }
+                let next = sent.first(of: track.id, layer: track.layer, after: lastSequence(of: track.id, track.layer, state))
                 let header = MediaHeader(
-                    kind: .configuration, stream: track.id, sequence: sent.first(of: track.id, after: stream.sequence) ?? track.sequence, timestamp: 0
-                )
+                    kind: .configuration, layer: track.layer, stream: track.id, sequence: next ?? track.sequence, timestamp: 0)
                 conversation.session.sendFrame(header, payload: unsafe track.source.configuration.span.bytes)
             }
             for frame in sent.frames where isMissing(frame.header, state) {
@@ -233,8 +233,12 @@ final class Publisher {
     }
 
     private func isMissing(_ header: MediaHeader, _ state: RelayMessage.ResumedSession) -> Bool {
-        guard let last = state.published.first(where: { $0.stream == header.stream.rawValue })?.sequence else { return true }
+        guard let last = lastSequence(of: header.stream, header.layer, state) else { return true }
         return SentFrames.isNewer(header.sequence, than: last)
+    }
+
+    private func lastSequence(of stream: StreamID, _ layer: MediaLayer, _ state: RelayMessage.ResumedSession) -> UInt32? {
+        state.published.first { $0.stream == stream.rawValue && ($0.layer ?? 0) == Int(layer.spatial) }?.sequence
     }
 
     /// A file cannot make a key frame on demand; requests are counted. Out of the room, or without the right to publish, there is nothing left to do.

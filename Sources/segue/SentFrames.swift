@@ -30,10 +30,11 @@ struct SentFrames {
         frames.removeFirst(dropped)
     }
 
-    /// The number of a stream's first kept frame behind another.
-    func first(of stream: StreamID, after sequence: UInt32?) -> UInt32? {
+    /// The number of the first kept frame of a stream's layer behind another.
+    func first(of stream: StreamID, layer: MediaLayer, after sequence: UInt32?) -> UInt32? {
         frames.first { frame in
-            frame.header.stream == stream && (sequence.map { SentFrames.isNewer(frame.header.sequence, than: $0) } ?? true)
+            frame.header.stream == stream && frame.header.layer.spatial == layer.spatial
+                && (sequence.map { SentFrames.isNewer(frame.header.sequence, than: $0) } ?? true)
         }?.header.sequence
     }
 

@@ -48,4 +48,19 @@ struct ResumptionTests {
         #expect(marks.all.map(\.stream) == [1, 2])
         #expect(marks.all[0].sequence == 1 && marks.all[0].timestamp == 960)
     }
+
+    @Test("frames of each spatial layer are numbered apart; what is said of a stream is its last frame, of whichever layer")
+    func layers() {
+        var marks = ReceivedMarks()
+        func take(_ layer: UInt8, _ sequence: UInt32) -> Bool {
+            marks.take(
+                MediaHeader(
+                    kind: .video, layer: MediaLayer(spatial: layer, temporal: 0), stream: StreamID(1), sequence: sequence, timestamp: sequence))
+        }
+        let taken = [(UInt8(0), UInt32(7)), (1, 3), (1, 3), (0, 7)].map { take($0.0, $0.1) }
+        #expect(taken == [true, true, false, false])
+        #expect(marks.all == [.init(stream: 1, sequence: 3, timestamp: 3, layer: 1)])
+        let back = take(0, 8)
+        #expect(back && marks.all == [.init(stream: 1, sequence: 8, timestamp: 8)])
+    }
 }

@@ -169,11 +169,4 @@ struct StreamEntry: Sendable {
     let address: MemberAddress
 }
 
-/// Where another loop wants a stream's frames: its own handles, so that a record in the ring needs no look-up.
-struct RemoteInterest: Sendable, Equatable {
-    let loop: Int
-    let room: Handle
-    let slot: StreamSlot
-}
-
 typealias Rooms = RoomDirectory<MemberProfile, RelayMessage.StreamInfo>

@@ -30,7 +30,7 @@ extension EventLoop {
             if room.fanout.hasVideo { surveyLayers(room) }
             let hasLayers = room.fanout.hasLayers
             for (_, member) in room.members {
-                guard let channel = channels[member], let membership = channel.membership else { continue }
+                guard let channel = channels[member], !channel.isParked, let membership = channel.membership else { continue }
                 let view = bandwidth(of: channel)
                 tellCongestion(channel, membership, view)
                 let isTight = view.isLimited || view.isCongested

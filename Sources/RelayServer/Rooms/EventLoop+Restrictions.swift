@@ -9,7 +9,8 @@ extension EventLoop {
         _ channel: Channel, _ membership: Membership, _ place: Int, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits
     ) -> Bool {
         if membership.published[place].repeats != nil, let header = try? unsafe MediaHeader(parsing: bytes),
-            membership.isRepeated(at: place, sequence: header.sequence, isConfiguration: traits.contains(.configuration))
+            membership.isRepeated(
+                at: place, sequence: header.sequence, layer: Int(header.layer.spatial), isConfiguration: traits.contains(.configuration))
         {
             counters.framesRepeated &+= 1
             return false

@@ -15,12 +15,19 @@ extension EventLoop {
         let subscriber = Int(membership.subscriber.index)
         room.openGaps.removeAll { $0.channel == channel.handle }
         var gaps: [RelayMessage.StreamGap] = []
-        for slot in room.fanout.subscribed(subscriber) where room.fanout.isOpen(slot) {
+        for slot in room.fanout.subscribed(subscriber) {
+            guard room.fanout.isOpen(slot) else {
+                // The client is told that it has ended; the rest of it would begin somewhere.
+                room.fanout.unsubscribe(subscriber, slot)
+                continue
+            }
             let id = room.fanout.streams[slot.index].id
-            let mark = received.last { $0.stream == id }.map { ReceivedMark(sequence: $0.sequence, timestamp: $0.timestamp) }
-            let measure = room.fanout.rewind(subscriber, slot, after: mark, now: now)
+            let last = received.last { $0.stream == id }
+            let mark = last.map { ReceivedMark(sequence: $0.sequence, timestamp: $0.timestamp) }
+            let layer = last?.layer ?? 0
+            let measure = room.fanout.rewind(subscriber, slot, after: mark, layer: layer, now: now)
             if measure.isOpen {
-                if let mark { room.openGaps.append(OpenGap(channel: channel.handle, slot: slot, stream: id, mark: mark)) }
+                if let mark { room.openGaps.append(OpenGap(channel: channel.handle, slot: slot, stream: id, layer: layer, mark: mark)) }
             } else if measure.frames > 0 {
                 gaps.append(room.gap(slot, measure))
             }
@@ -36,6 +43,8 @@ extension EventLoop {
             guard gap.slot == slot, gap.stream == header.stream.rawValue else { return false }
             guard let channel = channels[gap.channel], let membership = channel.membership, membership.room === room else { return true }
             guard room.fanout.awaitsNewest(Int(membership.subscriber.index), slot) else { return false }
+            // Numbers count each layer's frames apart: of another layer than the client had, they say nothing of what it has missed.
+            guard Int(header.layer.spatial) == gap.layer else { return true }
             let measure = room.fanout.gap(Int(membership.subscriber.index), slot, from: gap.mark, to: next)
             if measure.frames > 0 { send(channel, .streamGap(room.gap(slot, measure))) }
             return true
@@ -48,7 +57,8 @@ struct OpenGap {
     let channel: Handle
     let slot: StreamSlot
     let stream: UInt32
-    /// The last frame that the client has.
+    /// The last frame that the client has, and the spatial layer that it is of.
+    let layer: Int
     let mark: ReceivedMark
 }
 

@@ -219,9 +219,13 @@ extension EventLoop {
             .map { room.fanout.streams[$0.index].id }
         for place in membership.published.indices where !membership.published[place].hasEnded {
             let stream = membership.published[place]
-            let last = room.fanout.lastSequence(of: stream.slot)
-            session.published.append(RelayMessage.ResumedStream(stream: stream.id, sequence: last))
-            if let last { membership.expectRepeats(at: place, after: last) }
+            let last = room.fanout.lastSequences(of: stream.slot)
+            for (layer, sequence) in last.enumerated() {
+                session.published.append(RelayMessage.ResumedStream(stream: stream.id, layer: last.count > 1 ? layer : nil, sequence: sequence))
+            }
+            membership.expectRepeats(at: place, after: last)
+            // What is wanted of it may have been said while nobody heard.
+            room.routes[stream.slot.index].demand.tellAgain()
         }
         return session.encoded(participants: joined.participants)
     }

@@ -1,43 +1,57 @@
-import RelayBase
-import RelayRooms
+package import RelayBase
 
 /// Spatial layers, one bit each.
-struct SpatialLayers: Sendable, Equatable {
+package struct SpatialLayers: Sendable, Equatable {
     private var bits: UInt8 = 0
 
-    func contains(_ spatial: Int) -> Bool { bits & 1 << UInt8(spatial) != 0 }
-    mutating func insert(_ spatial: Int) { bits |= 1 << UInt8(spatial) }
-    mutating func remove(_ spatial: Int) { bits &= ~(1 << UInt8(spatial)) }
-    var isEmpty: Bool { bits == 0 }
+    package init() {}
+
+    package func contains(_ spatial: Int) -> Bool { bits & 1 << UInt8(spatial) != 0 }
+    package mutating func insert(_ spatial: Int) { bits |= 1 << UInt8(spatial) }
+    package mutating func remove(_ spatial: Int) { bits &= ~(1 << UInt8(spatial)) }
+    package var isEmpty: Bool { bits == 0 }
+}
+
+/// Where another loop wants a stream's frames: its own handles, so that a record in the ring needs no look-up.
+package struct RemoteInterest: Sendable, Equatable {
+    package let loop: Int
+    package let room: Handle
+    package let slot: StreamSlot
+
+    package init(loop: Int, room: Handle, slot: StreamSlot) {
+        self.loop = loop
+        self.room = room
+        self.slot = slot
+    }
 }
 
 /// Another loop that gets a stream's frames: which layers, and what it has missed because the ring to it was full.
-struct RemoteRoute {
-    let interest: RemoteInterest
+package struct RemoteRoute {
+    package let interest: RemoteInterest
     /// What goes there.
-    private(set) var layers = LayerSet()
+    package private(set) var layers = LayerSet()
     /// What somebody there wants; more temporal layers go from the next key frame on, since the loop caches what it gets for its joiners.
-    private(set) var wanted = LayerSet()
+    package private(set) var wanted = LayerSet()
     /// Frames that refer to a lost one are of no use there.
-    var awaitsKey = SpatialLayers()
-    var owesConfiguration = SpatialLayers()
+    package var awaitsKey = SpatialLayers()
+    package var owesConfiguration = SpatialLayers()
 
-    init(interest: RemoteInterest) {
+    package init(interest: RemoteInterest) {
         self.interest = interest
     }
 
     /// Layer 0's configuration is that of every layer without one of its own.
-    func takes(_ traits: FrameTraits) -> Bool {
+    package func takes(_ traits: FrameTraits) -> Bool {
         layers.contains(traits) || traits.contains(.configuration) && traits.spatial == 0 || traits.contains(.key) && wanted.contains(traits)
     }
 
-    mutating func keyFrameWent(_ spatial: Int) {
+    package mutating func keyFrameWent(_ spatial: Int) {
         awaitsKey.remove(spatial)
         layers[spatial] = wanted[spatial]
     }
 
     /// Takes over what is wanted now. Answers the spatial layers that are new there: they begin with what is cached.
-    mutating func adopt(_ wanted: LayerSet) -> [Int] {
+    package mutating func adopt(_ wanted: LayerSet) -> [Int] {
         self.wanted = wanted
         var new: [Int] = []
         for spatial in 0..<LayerChoice.layersMax {
@@ -58,21 +72,28 @@ struct RemoteRoute {
 }
 
 /// What a publisher is told that is wanted of its stream: more at once, less when that has lasted a moment.
-struct StreamDemand {
+package struct StreamDemand {
     private static let lessMilliseconds: UInt64 = 500
 
     /// `nil`: nothing yet, so it sends everything.
-    private(set) var told: LayerSet?
+    package private(set) var told: LayerSet?
     private var lessSince: MonotonicInstant?
+    private var mustTell = false
+
+    /// The publisher may not have heard what it was told last.
+    mutating func tellAgain() { mustTell = told != nil }
+
+    package init() {}
 
     /// - Parameters:
     ///   - all: every layer that the stream has.
     /// - Returns: what the publisher is to be told now; `nil`: nothing new.
-    mutating func look(_ wanted: LayerSet, all: LayerSet, now: MonotonicInstant) -> LayerSet? {
+    package mutating func look(_ wanted: LayerSet, all: LayerSet, now: MonotonicInstant) -> LayerSet? {
         let before = told ?? all
         guard wanted != before else {
             lessSince = nil
-            return nil
+            defer { mustTell = false }
+            return mustTell ? wanted : nil
         }
         if !before.covers(wanted) {
             lessSince = nil
@@ -83,7 +104,10 @@ struct StreamDemand {
         }
         let since = lessSince ?? now
         lessSince = since
-        guard now.milliseconds(since: since) >= StreamDemand.lessMilliseconds else { return nil }
+        guard now.milliseconds(since: since) >= StreamDemand.lessMilliseconds else {
+            defer { mustTell = false }
+            return mustTell ? before : nil
+        }
         lessSince = nil
         told = wanted
         return wanted
