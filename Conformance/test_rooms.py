@@ -106,7 +106,7 @@ def relays(
 
     def relay(loops: int) -> Relay:
         if loops not in started:
-            config = configuration(tmp_path_factory.mktemp("server"), authority, policy=POLICY, limits={"lobbyMax": 2})
+            config = configuration(tmp_path_factory.mktemp("server"), authority, policy=POLICY, limits={"lobbyMax": 2, "resumeMilliseconds": 500})
             started[loops] = start_relay(
                 f"rooms-{loops}", loops=loops, config=config, authority=authority.certificate, identity=people["host"]
             )

@@ -161,6 +161,7 @@ struct ComebackTests {
         var sent = next
         let first = both.sequences[0]
         for turn in 1...6 {
+            let old = both.sessions[1].session
             for step in 0..<40 {
                 both.send(stream, sent)
                 sent += 1
@@ -168,6 +169,8 @@ struct ComebackTests {
             }
             try both.wait("the comeback") { both.resumed[1].count == turn }
             try both.wait("the frames") { both.sequences.last == sent - 1 }
+            // Before that another renewal is not begun.
+            try both.wait("the end of the old connection") { old.hasEnded }
         }
         #expect(both.sequences == Array(first..<sent))
         #expect(both.losses == [0, 0] && both.ends.isEmpty)
