@@ -6,6 +6,8 @@ import Testing
 /// A queue under a microscope: packets are told apart by the number in their first bytes.
 private final class Bench {
     var queue: LinkQueue
+    /// Never goes back: what a stall has held is due at once.
+    private var now = MonotonicInstant.zero
     var arrivals: [(number: UInt32, at: MonotonicInstant)] = []
 
     init(seed: UInt64 = 1, _ change: (inout LinkSettings) -> Void) {
@@ -22,11 +24,17 @@ private final class Bench {
 
     /// Asks at every deadline up to `end`, so that arrivals are told at the instant of the model.
     func run(until end: UInt64) {
-        while let next = queue.nextDeadline, next.nanoseconds <= end { take(at: next) }
+        while let next = queue.nextDeadline, next.nanoseconds <= end { take(at: max(next, now)) }
         take(at: MonotonicInstant(nanoseconds: end))
     }
 
-    func take(at now: MonotonicInstant) {
+    func change(_ change: LinkChange, at nanoseconds: UInt64) {
+        now = MonotonicInstant(nanoseconds: nanoseconds)
+        queue.change(change, now: now)
+    }
+
+    func take(at instant: MonotonicInstant) {
+        now = max(now, instant)
         var taken: [UInt32] = []
         queue.deliver(now: now) { packet in
             var number: UInt32 = 0
@@ -106,7 +114,7 @@ struct LinkQueueTests {
         let bench = Bench { $0.bitsPerSecond = 8e6 }
         for number in 0..<2 as Range<UInt32> { _ = bench.offer(number, at: 0) }
         // Half of the first is sent; the other half, 4,000 bits, takes 20 ms at 200 kbit/s, the second 40 ms.
-        bench.queue.change(.bitsPerSecond(200e3), now: MonotonicInstant(nanoseconds: 500_000))
+        bench.change(.bitsPerSecond(200e3), at: 500_000)
         bench.run(until: 1_000_000_000)
         #expect(bench.milliseconds == [20.5, 60.5])
     }
@@ -119,12 +127,12 @@ struct LinkQueueTests {
         }
         for number in 0..<4 as Range<UInt32> { _ = bench.offer(number, at: 0) }
         // One has been sent and travels, one is half sent.
-        bench.queue.change(.stall(true), now: MonotonicInstant(nanoseconds: 1_500_000))
+        bench.change(.stall(true), at: 1_500_000)
         #expect(bench.queue.nextDeadline == nil)
         #expect(bench.offer(4, at: 100_000_000) == .accepted)
         bench.run(until: 2_000_000_000)
         #expect(bench.arrivals.isEmpty)
-        bench.queue.change(.stall(false), now: MonotonicInstant(nanoseconds: 2_000_000_000))
+        bench.change(.stall(false), at: 2_000_000_000)
         bench.run(until: 3_000_000_000)
         #expect(bench.milliseconds == [2_000, 2_010.5, 2_011.5, 2_012.5, 2_013.5])
         #expect(bench.arrivals.map(\.number) == [0, 1, 2, 3, 4])
@@ -230,11 +238,11 @@ struct LinkQueueTests {
             now += UInt64.random(in: 0...12_000_000, using: &generator)
             if asksOften { bench.run(until: now) }
             switch Int.random(in: 0..<40, using: &generator) {
-            case 0: bench.queue.change(.bitsPerSecond(.random(in: 5e4...5e6, using: &generator)), now: MonotonicInstant(nanoseconds: now))
-            case 1: bench.queue.change(.stall(.random(using: &generator)), now: MonotonicInstant(nanoseconds: now))
-            case 2: bench.queue.change(.delayNanoseconds(.random(in: 0...50_000_000, using: &generator)), now: MonotonicInstant(nanoseconds: now))
-            case 3: bench.queue.change(.jitterNanoseconds(.random(in: 0...5_000_000, using: &generator)), now: MonotonicInstant(nanoseconds: now))
-            case 4: bench.queue.change(.lossShare(.random(in: 0...0.1, using: &generator)), now: MonotonicInstant(nanoseconds: now))
+            case 0: bench.change(.bitsPerSecond(.random(in: 5e4...5e6, using: &generator)), at: now)
+            case 1: bench.change(.stall(.random(using: &generator)), at: now)
+            case 2: bench.change(.delayNanoseconds(.random(in: 0...50_000_000, using: &generator)), at: now)
+            case 3: bench.change(.jitterNanoseconds(.random(in: 0...5_000_000, using: &generator)), at: now)
+            case 4: bench.change(.lossShare(.random(in: 0...0.1, using: &generator)), at: now)
             default:
                 _ = bench.offer(number, bytes: .random(in: 40...1_500, using: &generator), at: now)
                 number += 1
@@ -242,7 +250,7 @@ struct LinkQueueTests {
             #expect(bench.isConserved)
             #expect(bench.queue.waitingBytes <= 20_000 + 1_500)
         }
-        bench.queue.change(.stall(false), now: MonotonicInstant(nanoseconds: now))
+        bench.change(.stall(false), at: now)
         bench.run(until: now + 1_000_000_000_000)
         #expect(bench.queue.packetsInside == 0)
         #expect(bench.queue.bytesInside == 0)
