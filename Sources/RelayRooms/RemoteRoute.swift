@@ -81,7 +81,7 @@ package struct StreamDemand {
     private var mustTell = false
 
     /// The publisher may not have heard what it was told last.
-    mutating func tellAgain() { mustTell = told != nil }
+    package mutating func tellAgain() { mustTell = told != nil }
 
     package init() {}
 

@@ -100,7 +100,7 @@ extension RelayLoop {
         let known = room.fanout.openSlots.flatMap { [room.fanout.streams[$0.index].id, UInt32(room.fanout.streams[$0.index].lane.rawValue)] }
         var published: [UInt32] = []
         for stream in membership.published where !stream.hasEnded {
-            let last = room.fanout.lastSequence(of: stream.slot)
+            let last = room.fanout.lastSequences(of: stream.slot).first ?? nil
             published += [stream.id, last == nil ? 0 : 1, last ?? 0]
         }
         return [UInt32(subscribed.count)] + subscribed + [UInt32(known.count / 2)] + known + [UInt32(published.count / 3)] + published
