@@ -68,7 +68,7 @@ struct StoppedReader {
         }
         let ratio = with.milliseconds(0.99) / without.milliseconds(0.99)
         let bound = (limits["audioLogBytesMax"] ?? 0) + (limits["videoLogBytesMax"] ?? 0)
-        let live = stopper.receptions.first { $0.received >= resumption && $0.kind == .video && $0.isKey && $0.latency < 100_000_000 }
+        let live = Self.decodable(stopper.receptions).first { $0.received >= resumption && $0.latency < 100_000_000 }
         let liveAudio = stopper.receptions.first { $0.received >= resumption && $0.kind == .audio && $0.latency < 100_000_000 }
         let stale = stopper.receptions.filter { $0.received >= resumption && $0.latency > 500_000_000 }
         func since(_ reception: Reception?) -> Double { reception.map { Double($0.received.nanoseconds(since: resumption)) / 1e6 } ?? .nan }
@@ -97,6 +97,17 @@ struct StoppedReader {
         while MonotonicClock.now() < end {
             try crowd.play(until: min(end, MonotonicClock.now().advanced(byMilliseconds: 2)))
             try apart.glance()
+        }
+    }
+
+    /// The video frames that a decoder can use: those from a key frame on, up to the first that is missing.
+    private static func decodable(_ receptions: [Reception]) -> [Reception] {
+        var last: UInt32?
+        return receptions.filter { frame in
+            guard frame.kind == .video else { return false }
+            let follows = last.map { frame.sequence == $0 &+ 1 } ?? false
+            last = frame.isKey || follows ? frame.sequence : nil
+            return last != nil
         }
     }
 }

@@ -7,8 +7,8 @@ struct LayerState: ~Copyable {
     var configuration = ByteQueue()
     /// The place in the log from which on frames need ``configuration``; those before it need the one before.
     var configuredFrom: UInt64 = 0
-    /// Where the newest media frame lies in the log, or would.
-    var newestAt: UInt64 = 0
+    /// The last frame of the configuration before that: whoever has a later one has ``configuration``. `nil`: none came before it.
+    var configuredAfter: UInt32?
     var group = GroupCache()
     var governor = KeyFrameGovernor()
     var meter = LayerMeter()

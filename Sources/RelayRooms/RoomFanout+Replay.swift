@@ -81,8 +81,8 @@ extension RoomFanout {
             subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: needsKey)
             if isMissing, !needsKey { subscribers[subscriber].setTrouble(slot, lane: lane, brokenFrom: 1) }
         }
-        if !isMissing, mark != nil, hadConfiguration, hasNewestConfiguration(subscriber, slot) {
-            // It has every frame, and with them the configuration; one that comes next is not of the frames before it.
+        if hadConfiguration, hasConfiguration(subscriber, slot, mark) {
+            // One that comes before the next pull is not of the frames before it.
             subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false)
         }
         if needsKey { needKeyFrame(slot, subscribers[subscriber].interests[slot.index].layer.spatial) }
@@ -93,10 +93,12 @@ extension RoomFanout {
             ticks: ticks(subscriber, slot, from: mark, to: next, measured: place.ticks.map { $0 &+ position.frameTicks }), isOpen: lane == .video)
     }
 
-    /// Whether the newest frame of what a subscriber gets is of the configuration that is cached.
-    private func hasNewestConfiguration(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
+    /// Whether a client that has that frame has the configuration that is cached.
+    private func hasConfiguration(_ subscriber: Int, _ slot: StreamSlot, _ mark: ReceivedMark?) -> Bool {
         let spatial = subscribers[subscriber].interests[slot.index].layer.spatial
-        return streams[slot.index].layers[streams[slot.index].configured(spatial)].configuredFrom <= streams[slot.index].layers[spatial].newestAt
+        guard let mark, streams[slot.index].configured(spatial) == spatial else { return false }
+        guard let before = streams[slot.index].layers[spatial].configuredAfter else { return true }
+        return SerialNumber(mark.sequence).isNewer(than: SerialNumber(before))
     }
 
     /// Where a stream can go on.

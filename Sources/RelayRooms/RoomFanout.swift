@@ -174,7 +174,6 @@ package struct RoomFanout: ~Copyable {
         if spatial >= streams[slot.index].layers.count { growLayers(slot, upTo: spatial) }
         if !traits.contains(.configuration) {
             unsafe streams[slot.index].layers[spatial].position.note(frame)
-            streams[slot.index].layers[spatial].newestAt = self[streams[slot.index].lane].next
             streams[slot.index].layers[spatial].meter.add(temporal: traits.temporal, byteCount: frame.count, now: now)
         }
         let next = self[streams[slot.index].lane].next

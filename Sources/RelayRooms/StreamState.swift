@@ -47,6 +47,7 @@ package struct StreamState: ~Copyable {
             if unsafe !layers[spatial].isSameConfiguration(frame) {
                 for layer in 0..<layers.count where layer == spatial || configured(layer) == spatial { layers[layer].group.forget(budget) }
                 layers[spatial].configuredFrom = next
+                layers[spatial].configuredAfter = layers[spatial].position.isKnown ? layers[spatial].position.sequence : nil
             }
             layers[spatial].configuration.removeAll()
             unsafe MessageFraming.append(frame, to: &layers[spatial].configuration)

@@ -125,7 +125,7 @@ extension SimulatedClient {
                     "\(name) comes after frame \(last), though nothing kept what lies between from a good link")
             }
         } else if isSteady, known.isFromStart, world.isLossless, !isLayered {
-            world.require(header.sequence == world.stream(content.room, header.stream.rawValue)?.first, "\(name) comes first, and is not the first")
+            world.require(header.sequence == world.stream(content.room, header.stream.rawValue)?.firstCame, "\(name) comes first, and is not the first")
         }
         if known.last != nil {
             world.require(

@@ -261,6 +261,7 @@ package final class Simulator {
     func came(_ room: UInt32, _ header: MediaHeader) {
         let key = UInt64(room) << 32 | UInt64(header.stream.rawValue)
         guard streams[key]?.isLayered == false else { return }
+        if streams[key]?.lastCame == nil { streams[key]?.firstCame = header.sequence }
         if let last = streams[key]?.lastCame, header.sequence != last &+ 1 { streams[key]?.holes.append((last, header.sequence)) }
         streams[key]?.lastCame = header.sequence
     }
@@ -294,6 +295,7 @@ struct StreamTruth {
     let first: UInt32
     let isLayered: Bool
     var last: UInt32
+    var firstCame: UInt32?
     var lastCame: UInt32?
     /// Frames that were lost with their publisher's connection lie between these.
     var holes: [(before: UInt32, behind: UInt32)] = []

@@ -6,10 +6,19 @@ import Testing
 
 @Suite("Coming back: when, and what has come before")
 struct ResumptionTests {
-    /// Draws the same bits each time.
+    /// Draws the same bits nearly each time: whoever draws until it is content gets something else in the end.
     private struct Fixed: RandomNumberGenerator {
         let bits: UInt64
-        mutating func next() -> UInt64 { bits }
+        private var draws: UInt64 = 0
+
+        init(bits: UInt64) {
+            self.bits = bits
+        }
+
+        mutating func next() -> UInt64 {
+            draws += 1
+            return draws.isMultiple(of: 8) ? bits ^ (draws << 32) : bits
+        }
     }
 
     @Test("tries come soon at first, then ever more rarely, within their bounds", arguments: [UInt64(0), .max / 3, .max])
