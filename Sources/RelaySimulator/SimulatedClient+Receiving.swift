@@ -125,7 +125,8 @@ extension SimulatedClient {
                     "\(name) comes after frame \(last), though nothing kept what lies between from a good link")
             }
         } else if isSteady, known.isFromStart, world.isLossless, !isLayered {
-            world.require(header.sequence == world.stream(content.room, header.stream.rawValue)?.firstCame, "\(name) comes first, and is not the first")
+            world.require(
+                header.sequence == world.stream(content.room, header.stream.rawValue)?.firstCame, "\(name) comes first, and is not the first")
         }
         if known.last != nil {
             world.require(
@@ -149,7 +150,7 @@ extension SimulatedClient {
         }
         world.require(known.layer == Int(header.layer.spatial) && !known.references.isEmpty, "\(name) comes without a key frame of its layer")
         world.require(
-            known.references.contains(content.reference), "\(name) refers to frame \(content.reference), and of \(known.references) it is none")
+            known.references.contains(content.reference), "\(name) refers to frame \(content.reference), and \(known.references) came")
         guard !header.flags.contains(.discardable) else { return }
         if header.layer.temporal == 0 { known.references.removeAll() }
         known.references.append(header.sequence)

@@ -14,7 +14,7 @@ struct SimulationTests {
     @Test(
         "the same seed gives the same run, today and on every machine",
         arguments: [
-            (1, 9_231_715_861_219_932_399), (2, 11_094_502_972_594_714_410), (3, 9_074_688_280_412_857_904),
+            (1, 4_648_117_868_281_537_363), (2, 7_601_580_702_468_109_807), (3, 13_748_212_026_534_000_639),
         ] as [(Int, UInt64)])
     func deterministic(seed: Int, digest: UInt64) throws {
         let first = try Simulator(Scenario(seed: UInt64(seed), seconds: 10)).run()
