@@ -1,3 +1,4 @@
+import FoundationEssentials
 import RelayClient
 import Signalling
 
@@ -34,5 +35,22 @@ extension ListeningRoom {
         var reportID: UInt64?
         var reports = true
         var hasEnded = false
+    }
+
+    // MARK: Folders
+
+    static func folder(_ folder: String, _ client: Int, of clients: Int) -> String {
+        var folder = folder
+        // A folder is often typed with its slash.
+        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
+        return clients > 1 ? "\(folder)/client-\(client + 1)" : folder
+    }
+
+    static func makeFolder(_ path: String) throws(CommandFailure) {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw CommandFailure(code: .failure, message: "cannot make the folder \(path)")
+        }
     }
 }

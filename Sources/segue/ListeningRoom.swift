@@ -42,21 +42,6 @@ final class ListeningRoom {
         }
     }
 
-    private static func folder(_ folder: String, _ client: Int, of clients: Int) -> String {
-        var folder = folder
-        // A folder is often typed with its slash.
-        while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
-        return clients > 1 ? "\(folder)/client-\(client + 1)" : folder
-    }
-
-    private static func makeFolder(_ path: String) throws(CommandFailure) {
-        do {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        } catch {
-            throw CommandFailure(code: .failure, message: "cannot make the folder \(path)")
-        }
-    }
-
     /// Listens until something ends it. The failure, when there is one, comes with what was received until then.
     func run() throws -> (ListenSummary, CommandFailure?) {
         for tag in 0..<plan.clients {
