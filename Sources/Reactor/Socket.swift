@@ -88,6 +88,15 @@ extension Socket {
         try setOption(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, milliseconds, calls: calls)
     }
 
+    /// TCP_CONGESTION: the congestion control's name; of a listening socket, that of the connections that it accepts from then on.
+    package static func setCongestionControl(_ descriptor: FileDescriptor, _ name: String, calls: SystemCalls) throws(SystemFault) {
+        let bytes = Array(name.utf8)
+        let result = unsafe bytes.withUnsafeBytes {
+            unsafe calls.setsockopt(descriptor.number, Int32(IPPROTO_TCP), TCP_CONGESTION, $0.baseAddress, socklen_t($0.count))
+        }
+        try check("setsockopt", result)
+    }
+
     package static func setKeepAlive(_ descriptor: FileDescriptor, _ on: Bool, calls: SystemCalls) throws(SystemFault) {
         try setOption(descriptor, SOL_SOCKET, SO_KEEPALIVE, on ? 1 : 0, calls: calls)
     }

@@ -28,6 +28,9 @@ package struct ServerConfiguration: Sendable {
     package var limits = Limits()
     package var drainMilliseconds: UInt64 = 10_000
     package var reloadCheckMilliseconds: UInt64 = 1_000
+    /// The algorithm by which the kernel paces connections (tcp(7), `tcp_congestion_control`); empty, or unknown to the kernel: the machine's own.
+    package var congestionControl = "cubic"
+    private static let congestionControlBytesMax = 15
     /// Test only: a WebSocket at `/echo` that sends back what it gets.
     package var echo = false
     package var echoMessageBytesMax = 16 << 20
@@ -115,6 +118,10 @@ package struct ServerConfiguration: Sendable {
         if let value = reader.integer("loops", in: 1...Self.loopsMax) { loops = value }
         if let value = reader.integer("drainMilliseconds", in: 0...3_600_000) { drainMilliseconds = UInt64(value) }
         if let value = reader.integer("reloadCheckMilliseconds", in: 100...3_600_000) { reloadCheckMilliseconds = UInt64(value) }
+        if let value = reader.string("congestionControl") {
+            if value.utf8.count > Self.congestionControlBytesMax { reader.fault("congestionControl", "must have 15 bytes at most") }
+            congestionControl = value
+        }
         if let value = reader.strings("origins") {
             do { origins = try OriginAllowList(value) } catch { reader.fault("origins", "'\(error.entry)' is not an origin") }
         }

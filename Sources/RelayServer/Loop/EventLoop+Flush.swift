@@ -207,4 +207,10 @@ extension EventLoop {
         guard case .http2(let session) = connection.phase, let stream = channel.stream else { return false }
         return session.sendCapacity(stream) == 0
     }
+
+    /// Whether a stalled connection's peer has acknowledged nothing of late: one that only does not read still answers the kernel's probes of its window.
+    func isUnreachable(_ connection: Connection) -> Bool {
+        guard let info = try? TCPInfo.read(connection.descriptor, calls: calls) else { return false }
+        return UInt64(info.lastAckMilliseconds) + limits.stallMillisecondsMax / 2 >= now.milliseconds(since: connection.lastProgress)
+    }
 }

@@ -127,6 +127,10 @@ package final class Server {
                 do throws(SystemFault) {
                     if loop == 0, configuration.loops > 1, wanted.port != 0 { try Server.checkIsFree(wanted) }
                     let descriptor = try Socket.listen(on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
+                    if !configuration.congestionControl.isEmpty {
+                        // Without it the machine's own serves.
+                        try? Socket.setCongestionControl(descriptor, configuration.congestionControl, calls: .linux)
+                    }
                     if loop == 0 { bound.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
                     listeners.append(LoopListener(try Listener(descriptor, calls: .linux), isPlaintext: place >= configuration.listen.count))
                 } catch {
