@@ -141,7 +141,7 @@ class Island:
             return Relay.start(folder / name, **options)
 
         with cable.inside(cable.a):
-            self.setting = AdminSetting.create(start, folder, limits=limits)
+            self.setting = AdminSetting.create(start, folder, limits={"resumeMilliseconds": 0} | limits)
             self.witness = Session(self.setting.relay, self.setting.clients["bob"])
             self.witness.ask("join", room="island")
 

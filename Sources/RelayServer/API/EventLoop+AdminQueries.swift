@@ -53,7 +53,7 @@ extension EventLoop {
     // MARK: Sessions of the loop
 
     private func sessions(_ page: AdminPage) -> [AdminSession] {
-        let all = channels.handles.compactMap { channels[$0] }.filter { $0.purpose == .session && $0.sessionID != "" }
+        let all = channels.handles.compactMap { channels[$0] }.filter(isSession)
         // Only of those that are shown is more than the name worked out.
         return page.cut(all, by: \.sessionID, after: page.after).compactMap { channel in
             var shown = session(channel)
@@ -91,9 +91,13 @@ extension EventLoop {
         return .receptions(receptions)
     }
 
-    /// `nil` for what is no session, or not yet.
+    /// One that has begun, and has not been ended: whose close frames are under way has.
+    private func isSession(_ channel: Channel) -> Bool {
+        channel.purpose == .session && channel.sessionID != "" && channel.closing.maySend
+    }
+
     private func session(_ channel: Channel) -> AdminSession? {
-        guard channel.purpose == .session, channel.sessionID != "" else { return nil }
+        guard isSession(channel) else { return nil }
         return AdminSession(
             session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.clientAddress)",
             state: channel.isParked ? .parked : .connected, transport: channel.stream == nil ? .http1 : .http2,

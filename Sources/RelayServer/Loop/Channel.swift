@@ -70,6 +70,8 @@ final class Channel {
     /// Nothing more is taken from the transport until a ``ResumeClaim`` is settled; what has come waits.
     var isHeld = false
     var heldInput = ByteQueue()
+    /// What it waits for, while ``isHeld``.
+    var claim: ResumeClaim?
     /// The client's address, as far as it is known.
     var clientAddress: SocketAddress
     /// HTTP/2: the batch in which the WebSocket had nothing more to send, or no window to send it in.

@@ -27,6 +27,8 @@ extension EventLoop {
             channel.timer = nil
             channel.hasOverflowed = false
             counters.webSockets -= 1
+            // Others that come back over the same connection take their claims along; what is under way here for them is void.
+            if let other = channel.claim, other.digest != claim.digest { movedClaims.insert(other.digest) }
         }
         overflowing.removeAll { channel in moving.contains { $0 === channel } }
         guard connections.remove(connection.handle) != nil else { return }
@@ -76,13 +78,14 @@ extension EventLoop {
             for _ in carried { shared.webSockets.subtract(1, ordering: .acquiringAndReleasing) }
             shared.admission.connectionEnded(box.address.key)
             calls.close(box.descriptor)
-            abandoned(claim)
+            for (_, channel) in carried { channel.claim.map(giveBack) }
             return
         }
         connection.handle = handle
         counters.connections += 1
         connection.wantsWrite = connection.isBlocked
         var claim = claim
+        var others: [ResumeClaim] = []
         for (stream, channel) in carried {
             let isNewcomer = channel.handle.packed == claim.newcomer.token
             guard let handle = channels.insert(channel) else { continue }
@@ -90,7 +93,8 @@ extension EventLoop {
             channel.connection = connection
             channel.satisfiedInBatch = 0
             counters.webSockets += 1
-            if isNewcomer { claim.newcomer = address(of: channel) }
+            channel.claim?.newcomer = address(of: channel)
+            if isNewcomer { claim.newcomer = address(of: channel) } else if let other = channel.claim { others.append(other) }
             if let stream { connection.channels.append((stream, channel)) } else { connection.phase = .webSocket(channel) }
             connection.isHeld = stream == nil && channel.isHeld
             scheduleChannelTimer(channel)
@@ -100,7 +104,7 @@ extension EventLoop {
             try selector.add(box.descriptor, token: handle.packed, interest: connection.isBlocked ? [.read, .write] : .read)
         } catch {
             close(connection, reason: "selector_failed")
-            abandoned(claim)
+            for claim in [claim] + others { giveBack(claim) }
             return
         }
         // Certificates or revocation lists were replaced on the way.
@@ -111,5 +115,7 @@ extension EventLoop {
         if case .http2(let session) = connection.phase { renewDeadline(connection, session) }
         markDirty(connection)
         resume(claim)
+        // A connection follows one session: those of other loops would have it go to and fro.
+        for other in others { if other.session.address.loop == index { resume(other) } else { refuseShared(other) } }
     }
 }

@@ -78,6 +78,8 @@ final class EventLoop {
     var reporters: [Handle] = []
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
+    /// Claims to sessions whose newcomers have gone to another loop with their connection, and that are still under way here.
+    var movedClaims: Set<SHA256Digest> = []
     /// Rings written to in this turn, by loop.
     var ringsWritten: [Bool]
     /// What other loops posted.

@@ -31,6 +31,7 @@ extension EventLoop {
                 throw refuseResume(channel, "connection_shared")
             }
             hold(channel, true)
+            channel.claim = claim
             // Not here, in the middle of what has just been read.
             post(.resume(claim), to: index)
         }
@@ -45,6 +46,7 @@ extension EventLoop {
     /// Stops taking what comes, or goes on.
     private func hold(_ channel: Channel, _ isHeld: Bool) {
         channel.isHeld = isHeld
+        if !isHeld { channel.claim = nil }
         if channel.stream == nil { channel.connection?.isHeld = isHeld }
     }
 
@@ -64,7 +66,7 @@ extension EventLoop {
     }
 
     /// The claim has come to nothing. Its session, if it still is, may be claimed again.
-    private func giveBack(_ claim: ResumeClaim) {
+    func giveBack(_ claim: ResumeClaim) {
         guard claim.session.address.loop == index else {
             post(.resumeAbandoned(claim), to: claim.session.address.loop)
             return
@@ -84,15 +86,14 @@ extension EventLoop {
     /// Carries a claim on: to the session's loop, and there to the home of its room, for what the client has to be told.
     func resume(_ claim: ResumeClaim) {
         guard let newcomer = channels[Handle(packed: claim.newcomer.token)], newcomer.closing.maySend, let connection = newcomer.connection else {
-            giveBack(claim)
+            if movedClaims.remove(claim.digest) == nil { giveBack(claim) }
             return
         }
         guard claim.session.address.loop == index else {
             if mayMove(connection) {
                 move(connection, for: claim)
             } else {
-                giveBack(claim)
-                settle(newcomer, claim, refusedFor: "connection_shared")
+                refuseShared(claim)
             }
             return
         }
@@ -121,6 +122,13 @@ extension EventLoop {
         return channel
     }
 
+    /// The session is another loop's, and the connection cannot follow it.
+    func refuseShared(_ claim: ResumeClaim) {
+        giveBack(claim)
+        guard let newcomer = channels[Handle(packed: claim.newcomer.token)] else { return }
+        settle(newcomer, claim, refusedFor: "connection_shared")
+    }
+
     private func settle(_ newcomer: Channel, _ claim: ResumeClaim, refusedFor reason: String) {
         refuse(newcomer, claim.requestID, refuseResume(newcomer, reason))
         release(newcomer)
@@ -131,7 +139,7 @@ extension EventLoop {
     /// - Parameter joined: the room as its home describes it; `nil` when the session is in none.
     func complete(_ claim: ResumeClaim, _ joined: Joined?) {
         guard let newcomer = channels[Handle(packed: claim.newcomer.token)], newcomer.closing.maySend, newcomer.connection != nil else {
-            abandoned(claim)
+            if movedClaims.remove(claim.digest) == nil { abandoned(claim) }
             return
         }
         guard let channel = session(of: claim) else {
