@@ -149,7 +149,8 @@ extension RoomFanout {
                 // A key frame of another layer may follow in the log already.
                 let interest = subscribers[subscriber].interests[slot.index]
                 let isNeeded = sequence >= interest.changedAt || !interest.changeBeginsWithKey
-                if isNeeded, !subscribers[subscriber].isParked { needKeyFrame(slot, traits.spatial) }
+                guard isNeeded, !subscribers[subscriber].isParked else { return }
+                if isReclaiming { subscribers[subscriber].asksWhenPulled = true } else { needKeyFrame(slot, traits.spatial) }
             }
         }
     }

@@ -14,6 +14,7 @@ extension RoomFanout {
         _ subscriber: Int, into room: UnsafeMutableRawBufferPointer, now: MonotonicInstant, upTo lane: Lane = .data
     ) -> Int {
         guard !subscribers[subscriber].isBroken else { return 0 }
+        if subscribers[subscriber].asksWhenPulled { askForKeyFrames(subscriber) }
         var room = unsafe EgressRoom(room, bundles: subscribers[subscriber].wishes.bundles)
         pullResidue(subscriber, &room, now)
         guard subscribers[subscriber].residue.isEmpty else { return room.filled }

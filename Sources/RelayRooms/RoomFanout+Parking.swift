@@ -15,7 +15,12 @@ extension RoomFanout {
     ///   client has (``rewind(_:_:after:now:)``).
     package mutating func unpark(_ subscriber: Int, asksForKeyFrames: Bool) {
         subscribers[subscriber].isParked = false
-        guard asksForKeyFrames else { return }
+        if asksForKeyFrames { askForKeyFrames(subscriber) }
+    }
+
+    /// Asks for what the subscriber's streams have come to await.
+    mutating func askForKeyFrames(_ subscriber: Int) {
+        subscribers[subscriber].asksWhenPulled = false
         for slot in subscribers[subscriber].interests.indices
         where subscribers[subscriber].interests[slot].isWanted && subscribers[subscriber].interests[slot].awaitsKey {
             let layer = subscribers[subscriber].interests[slot].layer

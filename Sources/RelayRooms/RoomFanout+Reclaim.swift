@@ -5,6 +5,8 @@ extension RoomFanout {
     /// Drops what has expired for subscribers that lag, and lets the log forget what nobody needs; the newest of that stays for whoever resumes.
     package mutating func reclaim(_ lane: Lane, now: MonotonicInstant) {
         let deadline = deadlineNanoseconds(lane)
+        isReclaiming = true
+        defer { isReclaiming = false }
         var oldestNeeded = self[lane].next
         for index in 0..<subscribers.endIndex where subscribers.isLive(index) {
             if subscribers[index][lane].sequence < self[lane].next { dropExpired(index, lane, now, deadline) }
@@ -60,6 +62,8 @@ extension RoomFanout {
 
     private mutating func forceForward(_ lane: Lane, before sequence: UInt64, now: MonotonicInstant) {
         let deadline = deadlineNanoseconds(lane)
+        isReclaiming = true
+        defer { isReclaiming = false }
         for index in 0..<subscribers.endIndex where subscribers.isLive(index) {
             while subscribers[index][lane].sequence < sequence {
                 if isBegun(index, lane) {

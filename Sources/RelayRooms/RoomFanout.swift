@@ -17,6 +17,8 @@ package struct RoomFanout: ~Copyable {
     package internal(set) var departed = FrameAccount()
     /// Subscribers that the rest of a begun frame was lost for.
     var brokenSubscribers = 0
+    /// What is lost now is lost by subscribers that take nothing.
+    var isReclaiming = false
     /// The subscriber that was audited last.
     var auditedNext = 0
     /// Slots beyond this answer `nil`: a table per subscriber is indexed by slot.

@@ -110,6 +110,9 @@ package struct Subscriber: ~Copyable {
     var residueEndsFrame = false
     /// It has no connection now: see ``RoomFanout/park(_:)``.
     var isParked = false
+    /// Streams have come to await a key frame while the subscriber took nothing: one is asked for when it takes something again, since no key frame that comes
+    /// before would be any use to it.
+    var asksWhenPulled = false
     var residueLane = Lane.audio
     /// The stream whose key frame was begun and is not finished.
     var begunKey: StreamSlot?

@@ -11,6 +11,8 @@ extension EventLoop {
     func mayMove(_ connection: Connection) -> Bool {
         guard connections.contains(connection.handle), connection.exchanges.isEmpty, !connection.closesAfterOutbound, !connection.endsWithChannels
         else { return false }
+        // Requests that wait for their turn have theirs here.
+        guard !connection.requestShare.isWaiting else { return false }
         switch connection.phase {
         case .webSocket(let channel): return channel.sessionID == ""
         case .http2(let session): return session.fault == nil && connection.channels.allSatisfy { $0.channel.sessionID == "" }
@@ -85,9 +87,11 @@ extension EventLoop {
         counters.connections += 1
         connection.wantsWrite = connection.isBlocked
         var claim = claim
+        // By its handle on the loop that it has left: handles of this loop may be the same.
+        let newcomer = claim.newcomer.token
         var others: [ResumeClaim] = []
         for (stream, channel) in carried {
-            let isNewcomer = channel.handle.packed == claim.newcomer.token
+            let isNewcomer = channel.handle.packed == newcomer
             guard let handle = channels.insert(channel) else { continue }
             channel.handle = handle
             channel.connection = connection

@@ -85,7 +85,7 @@ extension EventLoop {
 
     /// Carries a claim on: to the session's loop, and there to the home of its room, for what the client has to be told.
     func resume(_ claim: ResumeClaim) {
-        guard let newcomer = channels[Handle(packed: claim.newcomer.token)], newcomer.closing.maySend, let connection = newcomer.connection else {
+        guard let newcomer = newcomer(of: claim), newcomer.closing.maySend, let connection = newcomer.connection else {
             if movedClaims.remove(claim.digest) == nil { giveBack(claim) }
             return
         }
@@ -115,6 +115,12 @@ extension EventLoop {
 
     private static let resumeMillisecondsMin: UInt64 = 5_000
 
+    /// Who has made the claim, and nobody else: a handle alone may be another channel's on another loop.
+    private func newcomer(of claim: ResumeClaim) -> Channel? {
+        guard let channel = channels[Handle(packed: claim.newcomer.token)], channel.claim?.digest == claim.digest else { return nil }
+        return channel
+    }
+
     private func session(of claim: ResumeClaim) -> Channel? {
         guard let channel = channels[Handle(packed: claim.session.address.token)], channel.sessionID != "", channel.closing.maySend,
             channel.resumption.ticket == claim.digest || channel.resumption.spent == claim.digest
@@ -125,7 +131,7 @@ extension EventLoop {
     /// The session is another loop's, and the connection cannot follow it.
     func refuseShared(_ claim: ResumeClaim) {
         giveBack(claim)
-        guard let newcomer = channels[Handle(packed: claim.newcomer.token)] else { return }
+        guard let newcomer = newcomer(of: claim) else { return }
         settle(newcomer, claim, refusedFor: "connection_shared")
     }
 
@@ -138,7 +144,7 @@ extension EventLoop {
     ///
     /// - Parameter joined: the room as its home describes it; `nil` when the session is in none.
     func complete(_ claim: ResumeClaim, _ joined: Joined?) {
-        guard let newcomer = channels[Handle(packed: claim.newcomer.token)], newcomer.closing.maySend, newcomer.connection != nil else {
+        guard let newcomer = newcomer(of: claim), newcomer.closing.maySend, newcomer.connection != nil else {
             if movedClaims.remove(claim.digest) == nil { abandoned(claim) }
             return
         }
