@@ -125,7 +125,7 @@ def test_audio_is_not_behind_the_video_of_other_sessions(relay: Relay, publisher
     for name, frame, at in arrived:
         if at - min(sent.values()) > 1:
             late[name[:5]].append(at - sent[name, frame.sequence])
-    assert len(late["audio"]) > 20 and len(late["video"]) > 20, {name: len(values) for name, values in late.items()}
+    assert len(late["audio"]) > 20 and len(late["video"]) > 5, {name: len(values) for name, values in late.items()}
     heard = {frame.sequence for name, frame, _ in arrived if name == "audio"}
     seen = sum(1 for name, _, _ in arrived if name != "audio")
     assert seen < 4 * len(heard), "the connection was as fast as what was due"

@@ -258,7 +258,7 @@ def test_a_host_who_listens_is_told_who_waits(relay: Relay, people: dict[str, Id
 def test_nothing_was_published_is_said_by_who_has_listened_only(relay: Relay, people: dict[str, Identity]) -> None:
     with Command(relay, people["stranger"], "listen", "--room", "quiet") as running:
         code, output, _ = running.ends()
-    assert code == 5 and output == ""
+    assert code == 5 and "nothing was published" not in output
     with Command(relay, people["sam"], "listen", "--room", "quiet", "--for", "0.5") as running:
         code, output, _ = running.ends()
     assert code == 0 and output.endswith("nothing was published\n")

@@ -649,6 +649,7 @@ def test_many_come_and_go_while_a_host_acts(setting: Setting) -> None:
             break
         assert time.monotonic() < deadline, entry["participants"]
         second.close()
-        time.sleep(0.1)
+        # Over HTTP/2 it ends without a close frame, and is kept for half a second.
+        time.sleep(0.8)
     assert entry["streams"] == []
     assert {participant["participant"] for participant in entry["participants"]} == {first["participant"], entry["participant"]}
