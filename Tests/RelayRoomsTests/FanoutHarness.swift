@@ -194,6 +194,8 @@ final class Harness {
         return fanout.audit(steps: &steps)
     }
 
+    func tidy() { fanout.tidy(now: now) }
+
     func advance(milliseconds: UInt64) {
         now = now.advanced(byMilliseconds: milliseconds)
     }

@@ -69,6 +69,36 @@ struct RoomFanoutTests {
         #expect(h.imbalance(subscriber) == 0)
     }
 
+    @Test("protocol §5: no key frame is asked for on behalf of a reader that takes nothing, and one when it takes something again")
+    func stalledReadersAskForNothing() {
+        let h = Harness()
+        let slot = h.stream(1, .video)
+        let reader = h.subscriber(1)
+        let stalled = h.subscriber(2)
+        h.publish(slot, .key)
+        for subscriber in [reader, stalled] {
+            h.subscribe(subscriber, slot)
+            #expect(h.drain(subscriber) == [1])
+        }
+        var last: UInt32 = 1
+        for _ in 0..<20 {
+            h.publish(slot, last.isMultiple(of: 5) ? .key : [])
+            last += 1
+            #expect(h.drain(reader) == [last])
+            h.advance(milliseconds: 450)
+            h.tidy()
+            #expect(h.keyFrameRequest() == nil, "at frame \(last)")
+        }
+        #expect(h.drain(stalled) == [])
+        // The last key frame came just now: the next is due when its share of the bit rate allows.
+        h.advance(milliseconds: 3_000)
+        #expect(h.keyFrameRequest() == slot)
+        h.publish(slot, .key)
+        #expect(h.drain(stalled) == [last + 1])
+        #expect(h.keyFrameRequest() == nil)
+        #expect(h.imbalance(stalled) == 0)
+    }
+
     @Test("protocol §5: losing a discardable video frame supersedes nothing")
     func discardable() {
         let h = Harness()
