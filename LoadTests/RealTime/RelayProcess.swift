@@ -41,6 +41,8 @@ final class RelayProcess {
             {
                 listen: ["\(Stage.relayAddress):\(Stage.port)"],
                 loops: 1,
+                // The namespace's own, which the scenario sets.
+                congestionControl: "",
                 policy: "\(policy)",
                 tls: {
                     certificates: [{chain: "\(options.folder)/server/server.pem", key: "\(options.folder)/server/server-key.pem"}],
