@@ -71,6 +71,27 @@ package struct RemoteRoute {
     }
 }
 
+extension [RemoteRoute] {
+    /// Takes over that another loop wants a stream, or lets go of it.
+    ///
+    /// - Returns: the place of its route; `nil` when it has let go.
+    package mutating func note(_ interest: RemoteInterest, isWanted: Bool) -> (place: Int, isNew: Bool)? {
+        // Another room or slot of that loop's: it has begun anew and knows nothing of the stream.
+        removeAll { $0.interest.loop == interest.loop && (!isWanted || $0.interest != interest) }
+        guard isWanted else { return nil }
+        if let known = firstIndex(where: { $0.interest == interest }) { return (known, false) }
+        append(RemoteRoute(interest: interest))
+        return (count - 1, true)
+    }
+
+    /// What these loops want, and what is wanted on this one.
+    package func wanted(with here: LayerSet) -> LayerSet {
+        var wanted = here
+        for route in self { wanted.formUnion(route.wanted) }
+        return wanted
+    }
+}
+
 /// What a publisher is told that is wanted of its stream: more at once, less when that has lasted a moment.
 package struct StreamDemand {
     private static let lessMilliseconds: UInt64 = 500

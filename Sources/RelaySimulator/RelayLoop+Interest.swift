@@ -38,14 +38,8 @@ extension RelayLoop {
     func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ layers: LayerSet, _ isWanted: Bool) {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
         defer { tellDemand(room, slot) }
-        room.routes[slot.index].remote.removeAll { $0.interest.loop == interest.loop && (!isWanted || $0.interest != interest) }
-        guard isWanted else { return }
-        let place: Int
-        if let known = room.routes[slot.index].remote.firstIndex(where: { $0.interest == interest }) {
-            place = known
-        } else {
-            place = room.routes[slot.index].remote.count
-            room.routes[slot.index].remote.append(RemoteRoute(interest: interest))
+        guard let (place, isNew) = room.routes[slot.index].remote.note(interest, isWanted: isWanted) else { return }
+        if isNew {
             sendLadder(room, slot, to: interest.loop)
             if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place) }
         }

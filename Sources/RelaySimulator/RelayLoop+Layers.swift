@@ -36,9 +36,7 @@ extension RelayLoop {
     // MARK: Publishers' streams
 
     private func wantedLayers(_ room: SimulatedRoom, _ slot: StreamSlot) -> LayerSet {
-        var wanted = room.fanout.wantedLayers(slot)
-        for remote in room.routes[slot.index].remote { wanted.formUnion(remote.wanted) }
-        return wanted
+        room.routes[slot.index].remote.wanted(with: room.fanout.wantedLayers(slot))
     }
 
     private func surveyLayers(_ room: SimulatedRoom) {
@@ -56,11 +54,7 @@ extension RelayLoop {
         guard entry.address.loop == index, let session = session(entry.address.token) else { return }
         let all = room.fanout.allLayers(slot)
         guard let wanted = room.routes[slot.index].demand.look(wantedLayers(room, slot), all: all, now: now) else { return }
-        var layers: [UInt32] = []
-        for spatial in 0..<LayerChoice.layersMax {
-            guard let bound = wanted[spatial] else { continue }
-            layers += [UInt32(spatial), UInt32(min(bound, room.fanout.highestTemporal(slot, spatial)))]
-        }
+        let layers = room.fanout.layers(wanted, of: slot).flatMap { [UInt32($0.spatial), UInt32($0.temporal)] }
         send(session, .layersWanted, [entry.stream] + layers)
     }
 
@@ -91,27 +85,12 @@ extension RelayLoop {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let new = slots.filter { !room.fanout.isSubscribed(subscriber, $0) }
-        let wishes = LayerWishes()
-        let video = new.filter { room.fanout.streams[$0.index].lane == .video }
-        if !video.isEmpty { surveyLayers(room) }
-        var choices: [LayerChoice] = []
-        if room.fanout.hasLayers, !slots.isEmpty, let session = session(room.fanout.subscribers[subscriber].token) {
-            let known = room.fanout.videoStreams(subscriber) { room.routes[$0.index].entry.priority }
-            let added = video.map {
-                LayerChooser.Stream(
-                    slot: $0, priority: room.routes[$0.index].entry.priority, wishes: wishes, ladder: room.fanout.streams[$0.index].ladder)
-            }
-            choices = membership.chooser.look(
-                known + added, bandwidth(of: session), reservedBitsPerSecond: room.fanout.reservedBitsPerSecond(subscriber), now: now)
-            for (stream, choice) in zip(known, choices) { room.fanout.setLayerTarget(subscriber, stream.slot, choice, now: now) }
-            choices.removeFirst(known.count)
-        }
-        for slot in new {
-            let place = video.firstIndex(of: slot)
-            let choice = place.flatMap { $0 < choices.count ? choices[$0] : nil } ?? LayerChoice(spatial: 0)
-            membership.noteHistory(room.fanout.streams[slot.index].id, room.routes[slot.index].arrivals)
-            room.fanout.subscribe(subscriber, slot, choice, now: now)
-            room.fanout.setLayerWishes(subscriber, slot, wishes)
+        if new.contains(where: { room.fanout.streams[$0.index].lane == .video }) { surveyLayers(room) }
+        for slot in new { membership.noteHistory(room.fanout.streams[slot.index].id, room.routes[slot.index].arrivals) }
+        if !slots.isEmpty, let session = session(room.fanout.subscribers[subscriber].token) {
+            room.fanout.subscribe(
+                subscriber, to: new, LayerWishes(), choosing: &membership.chooser, bandwidth(of: session), now: now
+            ) { room.routes[$0.index].entry.priority }
         }
         for slot in slots {
             requestInterest(room, slot)

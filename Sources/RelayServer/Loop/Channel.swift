@@ -68,9 +68,9 @@ final class Channel {
     /// How the session can be resumed, and whether it waits for that.
     var resumption = Resumption()
     /// Nothing more is taken from the transport until a ``ResumeClaim`` is settled; what has come waits.
-    var isHeld = false
+    var isHeld: Bool { claim != nil }
     var heldInput = ByteQueue()
-    /// What it waits for, while ``isHeld``.
+    /// What it waits for.
     var claim: ResumeClaim?
     /// The client's address, as far as it is known.
     var clientAddress: SocketAddress

@@ -44,15 +44,8 @@ extension EventLoop {
     func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ layers: LayerSet, _ isWanted: Bool) {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
         defer { tellDemand(room, slot) }
-        // Another room or slot of that loop's: it has begun anew and knows nothing of the stream.
-        room.routes[slot.index].remote.removeAll { $0.interest.loop == interest.loop && (!isWanted || $0.interest != interest) }
-        guard isWanted else { return }
-        let place: Int
-        if let known = room.routes[slot.index].remote.firstIndex(where: { $0.interest == interest }) {
-            place = known
-        } else {
-            place = room.routes[slot.index].remote.count
-            room.routes[slot.index].remote.append(RemoteRoute(interest: interest))
+        guard let (place, isNew) = room.routes[slot.index].remote.note(interest, isWanted: isWanted) else { return }
+        if isNew {
             sendLadder(room, slot, to: interest.loop)
             if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place) }
         }

@@ -59,9 +59,7 @@ extension EventLoop {
 
     /// What anybody anywhere gets of a stream of this loop's publisher.
     private func wantedLayers(_ room: LocalRoom, _ slot: StreamSlot) -> LayerSet {
-        var wanted = room.fanout.wantedLayers(slot)
-        for remote in room.routes[slot.index].remote { wanted.formUnion(remote.wanted) }
-        return wanted
+        room.routes[slot.index].remote.wanted(with: room.fanout.wantedLayers(slot))
     }
 
     private func surveyLayers(_ room: LocalRoom) {
@@ -80,11 +78,7 @@ extension EventLoop {
         guard entry.address.loop == index, let channel = channels[Handle(packed: entry.address.token)] else { return }
         let all = room.fanout.allLayers(slot)
         guard let wanted = room.routes[slot.index].demand.look(wantedLayers(room, slot), all: all, now: now) else { return }
-        var layers: [RelayMessage.WantedLayer] = []
-        for spatial in 0..<LayerChoice.layersMax {
-            guard let bound = wanted[spatial] else { continue }
-            layers.append(.init(spatial: spatial, temporal: min(bound, room.fanout.highestTemporal(slot, spatial))))
-        }
+        let layers = room.fanout.layers(wanted, of: slot).map { RelayMessage.WantedLayer(spatial: $0.spatial, temporal: $0.temporal) }
         send(channel, .layersWanted(.init(stream: entry.info.stream, layers: layers)))
     }
 
@@ -113,24 +107,10 @@ extension EventLoop {
         let subscriber = Int(membership.subscriber.index)
         let new = slots.filter { !room.fanout.isSubscribed(subscriber, $0) }
         for slot in slots { room.fanout.setLayerWishes(subscriber, slot, wishes) }
-        let video = new.filter { room.fanout.streams[$0.index].lane == .video }
-        if !video.isEmpty { surveyLayers(room) }
-        var choices: [LayerChoice] = []
-        if room.fanout.hasLayers, !slots.isEmpty {
-            let known = room.fanout.videoStreams(subscriber) { room.priority($0) }
-            let added = video.map {
-                LayerChooser.Stream(slot: $0, priority: room.priority($0), wishes: wishes, ladder: room.fanout.streams[$0.index].ladder)
-            }
-            choices = membership.chooser.look(
-                known + added, bandwidth(of: channel), reservedBitsPerSecond: room.fanout.reservedBitsPerSecond(subscriber), now: now)
-            for (stream, choice) in zip(known, choices) { room.fanout.setLayerTarget(subscriber, stream.slot, choice, now: now) }
-            choices.removeFirst(known.count)
-        }
-        for slot in new {
-            let place = video.firstIndex(of: slot)
-            let choice = place.flatMap { $0 < choices.count ? choices[$0] : nil } ?? LayerChoice(spatial: 0)
-            room.fanout.subscribe(subscriber, slot, choice, now: now)
-            room.fanout.setLayerWishes(subscriber, slot, wishes)
+        if new.contains(where: { room.fanout.streams[$0.index].lane == .video }) { surveyLayers(room) }
+        if !slots.isEmpty {
+            room.fanout.subscribe(
+                subscriber, to: new, wishes, choosing: &membership.chooser, bandwidth(of: channel), now: now, priority: room.priority)
         }
         for slot in slots {
             requestInterest(room, slot)

@@ -61,12 +61,14 @@ extension EventLoop {
         if now.milliseconds(since: channel.lastReceived) >= limits.silenceMillisecondsMax {
             channel.closeReason = "silent"
             endTransport(channel, reason: "silent")
-        } else if isStalled(channel), channel.connection.map(isUnreachable) == true {
-            // Nobody is there to be told: the client may come back by another way.
-            channel.closeReason = "unreachable"
-            endTransport(channel, reason: "unreachable")
         } else if isStalled(channel) {
-            beginClose(channel, .tryAgainLater, reason: "no progress for \(limits.stallMillisecondsMax) ms", counted: "stalled")
+            if channel.connection.map(isUnreachable) == true {
+                // Nobody is there to be told: the client may come back by another way.
+                channel.closeReason = "unreachable"
+                endTransport(channel, reason: "unreachable")
+            } else {
+                beginClose(channel, .tryAgainLater, reason: "no progress for \(limits.stallMillisecondsMax) ms", counted: "stalled")
+            }
         } else if isAwaitingHello(channel), now.milliseconds(since: channel.openedAt) >= limits.helloMillisecondsMax {
             // Whoever has proven nothing yet may have tried.
             let reason = channel.principal == nil ? "unauthenticated" : "no_hello"

@@ -98,7 +98,7 @@ extension Channel {
         unfinished = ByteQueue()
         control = ByteQueue()
         heldInput = ByteQueue()
-        isHeld = false
+        claim = nil
         heldUntil = nil
         closeReason = nil
         endsAfterFlush = false

@@ -30,8 +30,7 @@ extension EventLoop {
                 shared.resumeTickets.insert(digest, session)
                 throw refuseResume(channel, "connection_shared")
             }
-            hold(channel, true)
-            channel.claim = claim
+            hold(channel, for: claim)
             // Not here, in the middle of what has just been read.
             post(.resume(claim), to: index)
         }
@@ -44,15 +43,14 @@ extension EventLoop {
     }
 
     /// Stops taking what comes, or goes on.
-    private func hold(_ channel: Channel, _ isHeld: Bool) {
-        channel.isHeld = isHeld
-        if !isHeld { channel.claim = nil }
-        if channel.stream == nil { channel.connection?.isHeld = isHeld }
+    private func hold(_ channel: Channel, for claim: ResumeClaim?) {
+        channel.claim = claim
+        if channel.stream == nil { channel.connection?.isHeld = channel.isHeld }
     }
 
     /// Goes on with what came meanwhile.
     private func release(_ channel: Channel) {
-        hold(channel, false)
+        hold(channel, for: nil)
         var held = ByteQueue()
         swap(&held, &channel.heldInput)
         if !held.isEmpty { unsafe receivedWebSocket(channel, held.readableInPlace) }
@@ -152,7 +150,7 @@ extension EventLoop {
             settle(newcomer, claim, refusedFor: "ended")
             return
         }
-        hold(newcomer, false)
+        hold(newcomer, for: nil)
         takeOver(channel, from: newcomer, goesOnWhereItWas: claim.received == nil)
         if let wishes = claim.wishes { wish(channel, wishes) }
         channel.device = claim.device ?? channel.device
