@@ -102,8 +102,7 @@ package struct SessionKeeper: Sendable {
             return change.session.state == .uninitialised ? lost() : .nothing
         case .interruptionBegan: state?.state = .interrupted
         case .interruptionEnded(let end):
-            // It is for the client to activate again, where it should.
-            if state?.state == .interrupted { state?.state = .inactive }
+            if state?.state == .interrupted { state?.state = end.shouldResume ? .active : .inactive }
             if end.isOfMissingEnd { isInterruptedHere = false }
             if !end.shouldResume { activation = nil }
         case .mediaServicesWereLost: state = RelayMessage.SessionState(state: .uninitialised)
@@ -189,7 +188,12 @@ extension ClientRequest {
 
 extension RelayMessage.InterruptionEnded {
     /// The client never said that its own interruption had ended, and the relay took it to have.
-    package var isOfMissingEnd: Bool { cause == "timeout" || cause == "media" }
+    package var isOfMissingEnd: Bool {
+        switch InterruptionEnd(rawValue: cause) {
+        case .timeout, .media: true
+        case .deactivated, .left, .activated, nil: false
+        }
+    }
 }
 
 extension ClientRequest.SetCategory {

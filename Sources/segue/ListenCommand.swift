@@ -40,7 +40,7 @@ enum ListenCommand {
             .init(
                 "segue listen --room ward --ca ca.pem --cert me.pem --key me-key.pem --token-file me.jwt",
                 "Into a room that asks for a token beside the certificate."),
-            .init("segue listen --room demo --script Deploy/scripts/call.json", "A phone call in the middle of a conversation."),
+            .init("segue listen --room demo --script Deploy/scripts/call.json5", "A phone call in the middle of a conversation."),
             .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute."),
         ])
 

@@ -2,7 +2,7 @@ import MediaProtocol
 import RelayBase
 import Signalling
 
-/// The first frame of a stream since its media began to flow again.
+/// The first frame of a stream since its media began to flow again, or one that says that it does not go on from the one before.
 struct MediaStart: Encodable, Equatable {
     var stream: UInt32
     var kind: String
@@ -53,6 +53,7 @@ struct MediaWatch {
 
     /// Streams that are remembered: a room has fewer.
     private static let streamsMax = 4_096
+    private static let startsMax = 4_096
 
     // MARK: Streams
 
@@ -125,13 +126,14 @@ struct MediaWatch {
         let silence = streams[place].lastFrame.map { Double(now.nanoseconds(since: $0)) / 1e6 }
         streams[place].lastFrame = now
         lastFrame = now
-        guard streams[place].isFresh else { return .nothing }
+        // In the middle of what flows, a discontinuity is a new beginning as well.
+        guard streams[place].isFresh || header.flags.contains(.discontinuity) else { return .nothing }
         streams[place].isFresh = false
         let start = MediaStart(
             stream: streams[place].id, kind: streams[place].kind.rawValue, key: header.flags.contains(.key),
             discontinuity: header.flags.contains(.discontinuity), configured: streams[place].isConfigured, ageMilliseconds: ageMilliseconds,
             silenceMilliseconds: silence)
-        starts.append(start)
+        if starts.count < Self.startsMax { starts.append(start) }
         return .start(start)
     }
 }
