@@ -67,7 +67,7 @@ extension ScriptStep.Action {
         case .publish: self = .publish(expected: reader.expected())
         case .microphone:
             guard let microphone = reader.word("sends", of: ScriptStep.Microphone.self) else {
-                if !reader.hasFault(below: "sends") { reader.refuseWord("sends", "must be", ScriptStep.Microphone.allCases.map(\.rawValue)) }
+                reader.refuseWord("sends", "must be", ScriptStep.Microphone.allCases.map(\.rawValue))
                 return nil
             }
             self = .microphone(microphone)
@@ -151,6 +151,8 @@ extension ConfigurationReader {
     }
 
     mutating func refuseWord(_ key: String, _ what: String, _ words: [String]) {
+        // Of a value that is no text at all, that was told.
+        guard !hasFault(below: key) else { return }
         fault(key, "\(what) one of \(words.joined(separator: ", "))")
     }
 

@@ -153,7 +153,7 @@ extension ConfigurationReader {
             port.channels = reader.integer("channels", in: 1...1_024)
             port.latency = reader.number("latency", in: 0...60)
             guard let type = reader.word("type", of: PortType.self) else {
-                if !reader.hasFault(below: "type") { reader.refuseWord("type", "must be", PortType.allCases.map(\.rawValue)) }
+                reader.refuseWord("type", "must be", PortType.allCases.map(\.rawValue))
                 return
             }
             port.type = type.rawValue
