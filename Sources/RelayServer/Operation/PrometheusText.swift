@@ -103,6 +103,7 @@ struct PrometheusText {
         single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
         let ends: [String: UInt64] = [
             "delivered": sum.frames.delivered, "expired": sum.frames.expired, "superseded": sum.frames.superseded,
+            "interrupted": sum.frames.interrupted,
             "unsubscribed": sum.frames.unsubscribed, "refused": sum.frames.refused,
         ]
         byLabel("segue_frames_total", "counter", "Where frames due to subscribers ended.", "end", ends)
