@@ -120,6 +120,7 @@ extension RoomFanout {
         subscribers[subscriber].account.entered &+= entered(before, slot)
         if !before.layer.isNone { streams[slot.index].layers[before.layer.spatial].chosen.remove(before.layer.temporal) }
         if !choice.isNone { streams[slot.index].layers[choice.spatial].chosen.add(choice.temporal) }
+        countHearer(subscriber, slot, before: before.layer, after: choice)
         subscribers[subscriber].interests[slot.index].layer = choice
         if !choice.isNone { subscribers[subscriber].interests[slot.index].hasBegun = true }
         subscribers[subscriber].interests[slot.index].appendedAtStart = streams[slot.index].appended(choice)
@@ -145,7 +146,7 @@ extension RoomFanout {
     // MARK: What is queued
 
     /// Makes an earlier change of layers final, while entries from before it are queued: one change can be remembered, not two.
-    private mutating func settle(_ subscriber: Int, _ slot: StreamSlot) {
+    mutating func settle(_ subscriber: Int, _ slot: StreamSlot) {
         let interest = subscribers[subscriber].interests[slot.index]
         guard subscribers[subscriber][.video].sequence < interest.changedAt else { return }
         finishBegun(subscriber, .video, slot)

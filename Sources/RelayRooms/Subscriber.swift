@@ -45,6 +45,8 @@ struct StreamInterest {
     var heldSince = MonotonicInstant.zero
     /// What ``target`` was, and is again when the stream is released.
     var heldTarget = LayerChoice.none
+    /// The stream goes on with frames of this media time and later ones; `nil`: with what comes.
+    var startsAt: UInt32?
     /// The stream was released: its next frame says that it does not follow the last.
     var owesDiscontinuity = false
 
@@ -117,6 +119,8 @@ package struct Subscriber: ~Copyable {
     var residue = ByteQueue()
     /// Whether ``residue`` ends a frame that is still to be accounted as delivered.
     var residueEndsFrame = false
+    /// What its output can play of audio; `nil`: nothing.
+    var audioBounds: AudioBounds? = .full
     /// Nothing is given to it: see ``RoomFanout/hold(_:now:)``.
     var isHeld = false
     /// It has no connection now: see ``RoomFanout/park(_:)``.

@@ -186,6 +186,10 @@ final class Harness {
     func release(_ subscriber: Handle) { fanout.release(Int(subscriber.index), now: now) }
     func hold(_ subscriber: Handle, _ slot: StreamSlot) { fanout.hold(Int(subscriber.index), slot, now: now) }
     func release(_ subscriber: Handle, _ slot: StreamSlot) { fanout.release(Int(subscriber.index), slot, now: now) }
+    func drainOut(_ subscriber: Handle, _ slot: StreamSlot) { fanout.hold(Int(subscriber.index), slot, drains: true, now: now) }
+    func release(_ subscriber: Handle, _ slot: StreamSlot, at time: UInt32) { fanout.release(Int(subscriber.index), slot, at: time, now: now) }
+    func refresh(_ subscriber: Handle, _ slot: StreamSlot) { fanout.refresh(Int(subscriber.index), slot) }
+    func queued(_ subscriber: Handle, _ slot: StreamSlot) -> (head: UInt64, tail: UInt64, frames: Int) { fanout.queued(Int(subscriber.index), slot) }
     func startAfresh(_ subscriber: Handle, _ slot: StreamSlot) { fanout.startAfresh(Int(subscriber.index), slot, now: now) }
     func unsubscribe(_ subscriber: Handle, _ slot: StreamSlot) { fanout.unsubscribe(Int(subscriber.index), slot) }
     func account(_ subscriber: Handle) -> FrameAccount { fanout.account(Int(subscriber.index)).account }

@@ -208,6 +208,98 @@ struct HoldingTests {
         #expect(h.imbalance(subscriber) == 0)
     }
 
+    @Test(
+        "audio-session §6: a stream that drains gives what is queued and nothing more; what holds its subscriber drops that too",
+        arguments: Lane.allCases)
+    func draining(lane: Lane) {
+        let h = Harness()
+        let slot = h.stream(1, lane)
+        let subscriber = h.subscriber()
+        let key: FrameTraits = lane == .video ? .key : []
+        h.subscribe(subscriber, slot)
+        h.publish(slot, key)
+        h.publish(slot)
+        h.drainOut(subscriber, slot)
+        h.publish(slot)
+        #expect(h.queued(subscriber, slot).frames == 2 && h.imbalance(subscriber) == 0)
+        #expect(read(h, subscriber) == [Frame(number: 1), Frame(number: 2)])
+        let level = h.queued(subscriber, slot)
+        #expect(level.frames == 0 && level.head == level.tail)
+        h.release(subscriber, slot)
+        h.publish(slot, key)
+        #expect(read(h, subscriber) == [Frame(number: 4, isMarked: true)])
+        h.publish(slot)
+        h.drainOut(subscriber, slot)
+        h.hold(subscriber)
+        #expect(read(h, subscriber) == [] && h.account(subscriber).interrupted == 1 && h.imbalance(subscriber) == 0)
+    }
+
+    @Test("audio-session §6: what drains and is not out when the stream is released goes, each frame counted once")
+    func releasedWhileDraining() {
+        let h = Harness()
+        let slot = h.stream(1, .audio)
+        let subscriber = h.subscriber()
+        h.subscribe(subscriber, slot)
+        h.publish(slot)
+        h.drainOut(subscriber, slot)
+        h.release(subscriber, slot)
+        h.publish(slot)
+        #expect(read(h, subscriber) == [Frame(number: 2, isMarked: true)])
+        #expect(h.account(subscriber).interrupted == 1 && h.imbalance(subscriber) == 0)
+    }
+
+    @Test("audio-session §6: a stream that starts at a media time gives nothing before it", arguments: [UInt32(5_000), 500])
+    func startsAtATime(start: UInt32) {
+        let h = Harness()
+        let slot = h.stream(1, .audio)
+        let subscriber = h.subscriber()
+        h.subscribe(subscriber, slot)
+        h.hold(subscriber, slot)
+        h.release(subscriber, slot, at: start)
+        for (number, time) in [(1, 1_000), (2, 4_999), (3, 5_000), (4, 6_000)] as [(UInt32, UInt32)] {
+            h.append(TestFrame(stream: 1, number: number, byteCount: 100, traits: [], timestamp: time), slot)
+        }
+        let expected = start == 500 ? [1, 2, 3, 4] : [3, 4] as [UInt32]
+        #expect(read(h, subscriber) == expected.map { Frame(number: $0, isMarked: $0 == expected[0]) })
+        #expect(h.account(subscriber).interrupted == UInt64(4 - expected.count) && h.imbalance(subscriber) == 0)
+    }
+
+    @Test("audio-session §6: after a flush the configuration and the mark go before the next frame")
+    func refreshed() {
+        let h = Harness()
+        let slot = h.stream(1, .audio)
+        let subscriber = h.subscriber()
+        h.subscribe(subscriber, slot)
+        h.publish(slot, .configuration)
+        h.publish(slot)
+        _ = read(h, subscriber)
+        h.refresh(subscriber, slot)
+        h.publish(slot)
+        #expect(read(h, subscriber) == [Frame(number: 1), Frame(number: 3, isMarked: true)])
+        #expect(h.imbalance(subscriber) == 0)
+    }
+
+    @Test("§5: what the best of a stream's hearers can play is known; who is held hears nothing")
+    func hearers() {
+        let h = Harness()
+        let slot = h.stream(1, .audio)
+        let (first, second) = (h.subscriber(8), h.subscriber())
+        let handsFree = AudioBounds(channels: 1, bandwidth: 2)
+        h.fanout.setAudioBounds(Int(first.index), handsFree)
+        for each in [first, second] { h.subscribe(each, slot) }
+        #expect(h.fanout.wantedAudio(slot) == .full)
+        h.fanout.setAudioBounds(Int(second.index), AudioBounds(channels: 2, bandwidth: 0))
+        #expect(h.fanout.wantedAudio(slot) == AudioBounds(channels: 2, bandwidth: 2))
+        h.hold(second)
+        #expect(h.fanout.wantedAudio(slot) == handsFree)
+        h.fanout.setAudioBounds(Int(first.index), nil)
+        #expect(h.fanout.wantedAudio(slot) == nil)
+        h.release(second)
+        h.unsubscribe(second, slot)
+        h.removeAll([first, second])
+        #expect(h.fanout.wantedAudio(slot) == nil)
+    }
+
     @Test("the layer that a held subscriber is to have is the one that was chosen for it last")
     func layersAreKept() {
         let h = Harness()
@@ -256,7 +348,7 @@ struct HoldingTests {
         let subscribers: [Handle] = wishes.indices.map { h.subscriber(UInt32(10 + $0), wishes: wishes[$0]) }
         for _ in 0..<600 {
             guard let subscriber = subscribers.randomElement(using: &generator), let slot = slots.randomElement(using: &generator) else { return }
-            switch Int.random(in: 0..<14, using: &generator) {
+            switch Int.random(in: 0..<17, using: &generator) {
             case 0: h.hold(subscriber)
             case 1: h.release(subscriber)
             case 2: h.hold(subscriber, slot)
@@ -271,6 +363,9 @@ struct HoldingTests {
             case 9: h.publish(slot, .configuration)
             case 10: h.publish(slot, bytes: .random(in: 20...9_000, using: &generator), h.fanout.streams[slot.index].lane == .video ? .key : [])
             case 11: h.tidy()
+            case 12: h.drainOut(subscriber, slot)
+            case 13: h.refresh(subscriber, slot)
+            case 14: h.release(subscriber, slot, at: .random(in: 0...10, using: &generator))
             default: h.publish(slot, bytes: .random(in: 20...900, using: &generator))
             }
             for each in subscribers {
