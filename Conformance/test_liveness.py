@@ -425,7 +425,7 @@ def test_a_session_shows_where_its_frames_went(setting: AdminSetting) -> None:
         frames = session_of(setting, listener.welcome["session"])["frames"]
         # Configurations are frames.
         assert len(listener.frames) == 22
-        assert frames == {"entered": 22, "delivered": 22, "expired": 0, "superseded": 0, "unsubscribed": 0, "refused": 0, "pending": 0}
+        assert frames == {"entered": 22, "delivered": 22, "expired": 0, "superseded": 0, "unsubscribed": 0, "interrupted": 0, "refused": 0, "pending": 0}
         assert setting.ask("GET", "/v1/sessions/" + "0" * 32).status == 404
 
 

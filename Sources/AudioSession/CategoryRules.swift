@@ -68,6 +68,16 @@ struct SessionTraits: Hashable, Sendable {
         category != .audioProcessing
     }
 
+    /// Spoken audio stops for it, everything else goes on beside it.
+    private var speaksOver: Bool {
+        mode == .voicePrompt || options.isSuperset(of: .interruptSpokenAudioAndMixWithOthers)
+    }
+
+    /// Whether a session with these traits that was interrupted has to wait for an active one with `holder`'s: going on takes nothing from anybody.
+    func waits(for holder: SessionTraits) -> Bool {
+        holder.interrupts(self) || speaksOver && interrupts(holder)
+    }
+
     /// The arbiter's table: whether a session with these traits, becoming active, interrupts an active one with `other`'s.
     ///
     /// | becoming active | interrupts |
@@ -79,9 +89,7 @@ struct SessionTraits: Hashable, Sendable {
     /// | any other | those that do not mix |
     func interrupts(_ other: SessionTraits) -> Bool {
         guard takesPart, other.takesPart else { return false }
-        if mode == .voicePrompt || options.isSuperset(of: .interruptSpokenAudioAndMixWithOthers) {
-            return other.mode == .spokenAudio
-        }
+        if speaksOver { return other.mode == .spokenAudio }
         guard !mixes, !other.mixes else { return false }
         return category == .record ? other.category.maySubscribe : true
     }

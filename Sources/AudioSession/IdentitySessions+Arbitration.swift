@@ -54,7 +54,7 @@ extension IdentitySessions {
         let key = records[place].key
         guard let entry = stack.firstIndex(where: { $0.victim == key }) else { return }
         let traits = records[place].traits
-        if let holder = records.first(where: { $0.state == .active && $0.traits.interrupts(traits) }) {
+        if let holder = records.first(where: { $0.state == .active && traits.waits(for: $0.traits) }) {
             stack[entry].interrupter = holder.key
             return
         }

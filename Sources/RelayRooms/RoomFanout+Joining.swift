@@ -38,7 +38,9 @@ extension RoomFanout {
             needKeyFrame(slot, start.spatial)
             return false
         }
+        let place = subscribers[subscriber][lane].prelude.count
         giveGroup(subscriber, slot, start, frames: group.frames)
+        if subscribers[subscriber].interests[slot.index].owesDiscontinuity { markDiscontinuity(subscriber, slot, preludeAt: place) }
         subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false)
         subscribers[subscriber][lane].preludeHoldsGroup = true
         subscribers[subscriber].interests[slot.index].countsFrom = .distantFuture
@@ -53,7 +55,7 @@ extension RoomFanout {
         return choice
     }
 
-    private func isFresh(_ slot: StreamSlot, _ spatial: Int, now: MonotonicInstant) -> Bool {
+    func isFresh(_ slot: StreamSlot, _ spatial: Int, now: MonotonicInstant) -> Bool {
         // A layer that is not being sent has a group of the past only.
         spatial < streams[slot.index].layers.count
             && (streams[slot.index].layers.count == 1 || !streams[slot.index].layers[spatial].meter.isSilent(now))

@@ -62,6 +62,7 @@ extension Simulator {
         guard !membership.isHistory(header), let slot = membership.room.routes.firstIndex(where: { $0.entry.stream == stream }),
             let arrival = membership.room.routes[slot].arrival(of: header)
         else { return }
+        checkReleased(stream, isVideo: header.kind == .video, arrival: arrival, membership)
         let limits = scenario.limits
         let deadline =
             switch header.kind {

@@ -149,6 +149,8 @@ package enum RelayMessage: Sendable, Equatable {
         package var playback: StreamPlayback?
         /// `stream.prime`: what is there to be played at once.
         package var primed: Primed?
+        /// `stream.setParameters`: what holds now.
+        package var parameters: ClientRequest.SetParameters?
 
         package init() {}
     }

@@ -103,9 +103,9 @@ extension APIOperation {
           "tcpRoundTripMilliseconds": {"type": "number"},
           "frames": {"$ref": "#/components/schemas/Frames"}, "reports": {"type": "array", "items": {"$ref": "#/components/schemas/Report"}}}},
         "Frames": {"type": "object", "description": "Where the session's frames went: entered is the sum of all others.",
-          "required": ["entered", "delivered", "expired", "superseded", "unsubscribed", "refused", "pending"], "properties": {
+          "required": ["entered", "delivered", "expired", "superseded", "unsubscribed", "interrupted", "refused", "pending"], "properties": {
           "entered": {"type": "integer"}, "delivered": {"type": "integer"}, "expired": {"type": "integer"}, "superseded": {"type": "integer"},
-          "unsubscribed": {"type": "integer"}, "refused": {"type": "integer"}, "pending": {"type": "integer"}}},
+          "unsubscribed": {"type": "integer"}, "interrupted": {"type": "integer"}, "refused": {"type": "integer"}, "pending": {"type": "integer"}}},
         "Report": {"type": "object", "required": ["stream", "received", "played", "concealed", "late", "concealedShare", "lateShare"], "properties": {
           "stream": {"type": "integer"}, "received": {"type": "integer"}, "played": {"type": "integer"}, "concealed": {"type": "integer"},
           "late": {"type": "integer"}, "concealedShare": {"$ref": "#/components/schemas/Share"}, "lateShare": {"$ref": "#/components/schemas/Share"},

@@ -23,6 +23,7 @@ final class EventLoop {
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
         static let bundles: UInt8 = 9
+        static let presence: UInt8 = 10
         static let flow: UInt8 = 6
         static let layers: UInt8 = 7
     }
@@ -43,6 +44,8 @@ final class EventLoop {
     var policyGeneration = 0
     /// Pairing, on the one loop that it lives on.
     let pairDesk: PairDesk?
+    /// Audio sessions, on the one loop that they live on.
+    let audioDesk: AudioSessionDesk?
     /// Sessions that the newest policy has not been asked about yet.
     var reviews: [Handle] = []
     let scratch: TransportScratch
@@ -58,6 +61,7 @@ final class EventLoop {
     /// Channels whose frames are held so that others join them.
     var held: [Handle] = []
     var heldTimer: (id: TimerID, due: MonotonicInstant)?
+    var presence = PresenceRound()
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
     let budget: ByteBudget
@@ -119,6 +123,7 @@ final class EventLoop {
         self.context = context
         policy = shared.configuration.policy
         pairDesk = index == PairDesk.loop ? PairDesk(shared.pairing, shared.pairWorker, policy: shared.configuration.policy) : nil
+        audioDesk = index == AudioSessionDesk.loop ? AudioSessionDesk(limits: shared.limits) : nil
         now = MonotonicClock.now()
         startedAt = now
         selector = try Selector(calls: calls)
@@ -245,6 +250,7 @@ final class EventLoop {
         // What is held is looked at when the turn flushes.
         case TimerKind.bundles: heldTimer = nil
         case TimerKind.layers: lookAtLayers()
+        case TimerKind.presence: releasePresence()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -311,19 +317,21 @@ final class EventLoop {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe: handleAtHome(message)
-        case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
-            .memberChanged, .roomEnded:
+        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe, .present, .withdraw: handleAtHome(message)
+        case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .presence, .streamAdded, .streamEnded,
+            .memberChanged, .memberPresented, .roomEnded:
             handleForMembers(message)
         case .resume(let claim): resume(claim)
         case .arrive(let connection, let claim): arrive(connection, claim)
         case .described(let claim, let joined): complete(claim, joined)
         case .resumeAbandoned(let claim): abandoned(claim)
         case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
-        case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
+        case .interest(let room, let stream, let interest, let layers, let audio, let isWanted):
+            setInterest(room, stream, interest, layers, audio, isWanted)
         case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
         case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
         case .pairing(let mail): pairing(mail)
+        case .audioSession(let ask): audioSession(ask)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)
         case .adminQuery(let query, let ticket): answerAdmin(query, ticket)

@@ -15,6 +15,10 @@ enum LoopMessage: Sendable {
     case moderate(ModerationRequest)
     /// What a changed policy gives a member; `roleBefore` is what it gave until now.
     case review(RoomNumber, ParticipantID, roleBefore: Role, RoomAdmission)
+    /// What the room is to see of a member's audio session.
+    case present(RoomNumber, ParticipantID, MemberPresentation)
+    /// Streams end that their publisher's audio session does not allow any more.
+    case withdraw(RoomNumber, ParticipantID, streams: [UInt32])
     /// Takes one participant out, or with `nil` ends the room for all: for administrators, and for pairs that are no more.
     case evict(RoomName, ParticipantID?, RelayMessage.RemovalReason)
 
@@ -44,15 +48,20 @@ enum LoopMessage: Sendable {
 
     // To every loop that has members of the room.
     case roomEvent(RoomNumber, message: [UInt8], except: ParticipantID?)
+    /// Somebody came or went: of no hurry where there is much of it.
+    case presence(RoomNumber, message: [UInt8], except: ParticipantID?)
     case streamAdded(RoomNumber, StreamEntry, message: [UInt8])
     /// `isForced`: the publisher did not ask for it, and is told too.
     case streamEnded(RoomNumber, stream: UInt32, message: [UInt8], isForced: Bool)
     case memberChanged(RoomNumber, ParticipantID, muted: PublishKinds, message: [UInt8])
+    /// What is seen of a member's audio session has changed.
+    case memberPresented(RoomNumber, ParticipantID, isHeld: Bool, message: [UInt8])
     case roomEnded(RoomNumber, RelayMessage.RemovalReason)
 
     // From a loop with subscribers to the loop of the publisher.
     /// `layers`: what subscribers there get or are to get; said again when it changes.
-    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, isWanted: Bool)
+    /// `audio`: of an audio stream, what the best of them can play.
+    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, audio: AudioBounds?, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32, spatial: Int)
     /// What the receivers on one loop have reported of late.
     case reception(RoomNumber, stream: UInt32, from: Int, ReceptionAggregate)
@@ -61,6 +70,9 @@ enum LoopMessage: Sendable {
 
     // To the loop that pairing lives on.
     case pairing(PairMail)
+
+    // To the loop that audio sessions live on.
+    case audioSession(AudioSessionAsk)
 
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
@@ -85,6 +97,8 @@ enum SessionNews: Sendable {
     case answer(requestID: UInt64, Result<RelayMessage.Answer, Refusal>)
     /// A whole text message.
     case event([UInt8])
+    /// What becomes of its audio session.
+    case audioSession(AudioSessionNews)
     case close(WebSocketCloseCode, reason: String)
 }
 
@@ -99,6 +113,8 @@ struct JoinRequest: Sendable {
 struct MemberProfile: Sendable {
     let identity: RelayMessage.Identity?
     let displayName: String?
+    /// What the room sees of its audio session.
+    var presentation = MemberPresentation()
     /// What never changes of the participant as a JSON object, once its number is known: all but the closing brace.
     var encoded: [UInt8] = []
 }

@@ -24,8 +24,10 @@ extension EventLoop {
         case .memberChanged(let room, let participant, let muted, let message):
             memberChanged(room, participant, muted: muted)
             tell(room, message, except: nil)
+        case .memberPresented(let room, let participant, let isHeld, let message): memberPresented(room, participant, isHeld: isHeld, message)
         case .roomEnded(let room, let reason): roomEnded(room, reason)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
+        case .presence(let room, let message, let except): tellPresence(room, message, except: except)
         case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)
         case .streamEnded(let room, let stream, let message, let isForced): streamEnded(room, stream, message, isForced: isForced)
         default: preconditionFailure("a message for a room's home reached its members")
@@ -72,6 +74,7 @@ extension EventLoop {
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
         counters.participants += 1
+        enterWithAudio(channel)
         return true
     }
 
@@ -98,7 +101,7 @@ extension EventLoop {
         roomHandles[number].flatMap { rooms[$0] }
     }
 
-    private func tell(_ number: RoomNumber, _ message: [UInt8], except: ParticipantID?) {
+    func tell(_ number: RoomNumber, _ message: [UInt8], except: ParticipantID?) {
         guard let room = room(number) else { return }
         for (participant, handle) in room.members where participant != except {
             if let channel = channels[handle] { sendText(channel, message) }

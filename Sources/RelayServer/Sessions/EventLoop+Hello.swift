@@ -29,6 +29,8 @@ extension EventLoop {
         channel.state = .ready
         counters.sessions += 1
         welcome(channel, id, resumed: nil)
+        if channel.hasLostSession { tellReset(channel) }
+        channel.hasLostSession = false
         enterPresence(channel)
     }
 

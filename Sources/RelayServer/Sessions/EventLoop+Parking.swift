@@ -21,6 +21,7 @@ extension EventLoop {
         if channel.lastReceived > channel.resumption.welcomedAt { channel.resumption.spent = nil }
         if let spent = channel.resumption.spent { shared.resumeTickets.insert(spent, resumable(channel)) }
         if let membership = channel.membership { membership.room.fanout.park(Int(membership.subscriber.index)) }
+        parkAudio(channel)
         scheduleChannelTimer(channel)
         shared.log.info(
             "session_parked",
@@ -97,6 +98,7 @@ extension Channel {
         deflate = nil
         unfinished = ByteQueue()
         control = ByteQueue()
+        controlRest = 0
         heldInput = ByteQueue()
         claim = nil
         heldUntil = nil
