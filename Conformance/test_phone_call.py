@@ -65,8 +65,9 @@ class Table:
     @property
     def text(self) -> str:
         rows = [("Scenario", "Measured", "Value", "Demanded"), *self.rows]
-        lines = ["| " + " | ".join(row) + " |" for row in rows]
-        return "\n".join([lines[0], "|---|---|---|---|", *lines[1:]]) + "\n"
+        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+        lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows]
+        return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]) + "\n"
 
 
 @pytest.fixture(scope="module")
