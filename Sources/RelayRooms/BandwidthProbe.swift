@@ -9,7 +9,7 @@ package struct BandwidthProbe: Sendable {
     package static let pauseMilliseconds: UInt64 = 3_000
     private static let firstMilliseconds = 120
     private static let bytesMin = 2_400
-    private static let bytesMax = 24 << 10
+    private static let bytesMax = 256 << 10
     /// What an answer may take beyond a round trip.
     private static let answerMilliseconds: UInt64 = 150
 
