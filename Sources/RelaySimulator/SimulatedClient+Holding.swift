@@ -46,10 +46,14 @@ extension SimulatedClient {
     /// A frame came, not a configuration: of a released stream the first says that it does not follow the last.
     func checkHold(_ content: FrameContent, _ known: inout ReceivedStream, _ name: String) {
         world.require(!known.isSilent, "\(name) comes though its stream is held")
-        guard known.awaitsMark else { return }
+        let isMarked = content.header.flags.contains(.discontinuity)
+        guard known.awaitsMark else {
+            world.require(!isMarked || hasResumed, "\(name) says that it does not follow the last, and nothing was held")
+            return
+        }
         known.awaitsMark = false
         // Over a resumption the mark may be lost with the frame that had it; then nothing else may be.
         let follows = hasResumed && known.last.map { content.header.sequence == $0 &+ 1 } ?? false
-        world.require(content.header.flags.contains(.discontinuity) || follows, "\(name) comes first after a hold, and does not say so")
+        world.require(isMarked || follows, "\(name) comes first after a hold, and does not say so")
     }
 }

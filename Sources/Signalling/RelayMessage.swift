@@ -219,6 +219,13 @@ extension RelayMessage.Participant {
     }
 }
 
+extension AudioRoute {
+    /// The route as one JSON object.
+    package var encoded: [UInt8] {
+        JSONText.encode(self) ?? Array("{}".utf8)
+    }
+}
+
 extension RelayMessage {
     /// The message with one more member, whose value is JSON already.
     package func encoded(with member: String, _ value: [UInt8]) -> [UInt8] {

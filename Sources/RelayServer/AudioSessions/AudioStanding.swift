@@ -59,7 +59,7 @@ struct MemberPresentation: Sendable, Equatable {
         var bytes: [UInt8] = []
         if interrupted != nil { bytes += ",\"interrupted\":true".utf8 }
         if isHeld { bytes += ",\"held\":true".utf8 }
-        if let route = route.flatMap({ JSONText.encode(AudioRoute($0)) }) { bytes += ",\"route\":".utf8 + route }
+        if let route { bytes += ",\"route\":".utf8 + AudioRoute(route).encoded }
         return bytes
     }
 }

@@ -52,7 +52,7 @@ extension EventLoop {
             room.openGaps.removeAll { $0.channel == channel.handle }
         } else {
             room.fanout.release(subscriber, now: now)
-            if room.fanout.hasVideo { chooseLayers(membership, bandwidth(of: channel)) }
+            if room.fanout.hasVideo { chooseLayers(channel, membership, bandwidth(of: channel)) }
         }
         followHold(room, room.fanout.subscribed(subscriber))
         followPlaybacks(channel, membership)

@@ -55,6 +55,8 @@ final class Channel {
     var control = ByteQueue()
     /// How much of ``control`` is the rest of a message that was begun: nothing may go before it.
     var controlRest = 0
+    /// Bytes of padding that are to be sent when nothing else is due.
+    var paddingBytes = 0
     var pendingPublishes = 0
     /// The audio session, once the client has said that it has one.
     var audio: AudioStanding?

@@ -1,4 +1,5 @@
 import RelayBase
+import RelayRooms
 
 /// What was begun for a session is finished before anything else is said to it.
 extension EventLoop {

@@ -36,7 +36,7 @@ extension EventLoop {
                 if !membership.playbacks.isEmpty { lookAtPlaybacks(channel, membership) }
                 let isTight = view.isLimited || view.isCongested
                 guard room.fanout.hasVideo, hasLayers || isTight || membership.chooser.isHolding else { continue }
-                chooseLayers(membership, view)
+                chooseLayers(channel, membership, view)
             }
             lookAtFormats(room)
             guard room.fanout.hasVideo else { continue }
@@ -87,7 +87,7 @@ extension EventLoop {
     // MARK: Subscribers
 
     /// Gives a subscriber the layers that its connection carries.
-    func chooseLayers(_ membership: Membership, _ view: BandwidthView) {
+    func chooseLayers(_ channel: Channel, _ membership: Membership, _ view: BandwidthView) {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let streams = room.fanout.videoStreams(subscriber) { room.priority($0) }
@@ -100,6 +100,7 @@ extension EventLoop {
             tellDemand(room, stream.slot)
             markDirty(room)
         }
+        probe(channel, membership, streams, view)
     }
 
     /// Subscribes to streams, or changes what is wished of those that are had already.

@@ -34,7 +34,7 @@ extension EventLoop {
             }
             return false
         }
-        if membership.published[place].holdsConfiguration { unsafe releaseConfigurations(membership, place, traits) }
+        if membership.published[place].holdsConfiguration { releaseConfigurations(membership, place, traits) }
         guard membership.isDiscontinuous(at: place, traits) else { return true }
         unsafe forwardDiscontinuity(membership, place, bytes, traits)
         return false

@@ -18,6 +18,7 @@ final class Membership {
     /// Streams that it gets and has said something about.
     var playbacks: [SubscribedStream] = []
     var chooser = LayerChooser()
+    var probe = BandwidthProbe()
     var congestion = CongestionNews()
     /// Kinds whose frames a host has muted.
     private(set) var muted: PublishKinds = []

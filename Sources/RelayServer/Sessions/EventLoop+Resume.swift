@@ -1,3 +1,4 @@
+import AudioSession
 import HTTPTransport
 import Reactor
 import RelayBase
