@@ -122,12 +122,6 @@ package struct SessionKeeper: Sendable {
         return steps.isEmpty ? .nothing : .send(request(for: steps[0]))
     }
 
-    /// Another relay session has begun: nothing of the audio session is left.
-    package mutating func restarted() -> Outcome {
-        asked.removeAll()
-        return resumed(nil)
-    }
-
     // MARK: Making it anew
 
     private mutating func lost() -> Outcome {

@@ -61,7 +61,6 @@ struct SessionKeeperTests {
         case refusal
         case resumedWithout
         case resumedUninitialised
-        case anotherSession
         case wereReset
         case changed
     }
@@ -74,7 +73,6 @@ struct SessionKeeperTests {
             case .refusal: talk.refused(.playbackPause, .sessionLost)
             case .resumedWithout: talk.keeper.resumed(nil)
             case .resumedUninitialised: talk.keeper.resumed(.init(state: .uninitialised))
-            case .anotherSession: talk.keeper.restarted()
             case .wereReset: talk.keeper.take(.mediaServicesWereReset)
             case .changed: talk.keeper.take(.sessionChanged(.init(session: .init(state: .uninitialised), cause: "lost")))
             }

@@ -172,7 +172,7 @@ struct ListenScriptTests {
             ("{steps: [{do: 'wait', event: 'interuption.ended'}]}", "steps[0].event"),
             ("{steps: [{do: 'wait', event: 'lost', with: 3}]}", "steps[0].with"), ("{steps: [{do: 'expect'}]}", "steps[0].do"),
             ("{steps: [{do: 'expect', session: 'asleep'}]}", "steps[0].session"), ("{steps: [{do: 'expect', media: 'loud'}]}", "steps[0].media"),
-            ("{steps: [{do: 'expect', session: 'active', for: 1}]}", "steps[0].for"),
+            ("{steps: [{do: 'expect', session: 'active', unexpectedFramesMax: 0, for: 1}]}", "steps[0].for"),
             ("{steps: [{do: 'expect', noEvent: 'nothing'}]}", "steps[0].noEvent"),
         ])
     func faults(_ text: String, _ path: String) {

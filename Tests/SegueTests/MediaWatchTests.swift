@@ -40,7 +40,7 @@ struct MediaWatchTests {
                     .init(
                         stream: 2, kind: "video", key: true, discontinuity: false, configured: false, ageMilliseconds: nil, silenceMilliseconds: nil))
         )
-        #expect(watch.starts.count == 2 && watch.frames == 4)
+        #expect(watch.starts.count == 2 && watch.frames == 3 && watch.awaited == 0)
     }
 
     @Test("a discontinuity in the middle of what flows is a beginning")

@@ -197,8 +197,34 @@ struct ScriptRunTests {
         var play = try Play("{do: 'expect', \(test.expectation)}")
         play.facts = test.facts
         play.turn(0)
+        play.turn(500)
         #expect((play.run.failure == nil) == test.holds)
         #expect(play.told.count == 1)
+    }
+
+    @Test("every stream's first frame is waited for; the one that is wrong is told at once", arguments: [true, false])
+    func awaited(isRight: Bool) throws {
+        var play = try Play("{do: 'expect', discontinuous: true, for: '2s'}")
+        play.facts.starts = [Self.start("audio")]
+        play.facts.awaited = 1
+        play.turn(0)
+        #expect(play.told.isEmpty)
+        play.facts.starts.append(Self.start("video", discontinuity: isRight))
+        play.facts.awaited = 0
+        play.turn(100)
+        #expect(play.told.count == 1 && (play.run.failure == nil) == isRight)
+    }
+
+    @Test("a stream whose first frame does not come in time is not judged")
+    func silentStream() throws {
+        var play = try Play("{do: 'expect', discontinuous: true, for: '2s'}")
+        play.facts.starts = [Self.start("audio")]
+        play.facts.awaited = 1
+        play.turn(0)
+        play.turn(1_999)
+        #expect(play.told.isEmpty)
+        play.turn(2_000)
+        #expect(play.told == ["expect ok"])
     }
 
     @Test("what happens without end is forgotten, the oldest first")

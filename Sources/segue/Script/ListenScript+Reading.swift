@@ -106,7 +106,7 @@ extension Expectation {
         videoStartsWithKey = reader.bool("videoStartsWithKey")
         discontinuous = reader.bool("discontinuous")
         unexpectedFramesMax = reader.integer("unexpectedFramesMax", in: 0...1_000_000_000)
-        if hasTime, !needsTime, reader.faults.isEmpty { reader.fault("for", "is of use only beside 'media' or 'noEvent'") }
+        if hasTime, !needsTime, reader.faults.isEmpty { reader.fault("for", "is of use only beside what takes time") }
         guard session != nil || needsTime || isAboutStarts || unexpectedFramesMax != nil || !reader.faults.isEmpty else {
             reader.fault("do", "'expect' says nothing that is expected")
             return nil

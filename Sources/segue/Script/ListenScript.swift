@@ -76,19 +76,19 @@ struct Expectation: Equatable {
     }
 
     var session: RelayMessage.SessionState.State?
-    /// During ``nanoseconds`` from the step on.
+    /// From the step on, within ``nanoseconds``.
     var media: Media?
     /// No such event during ``nanoseconds``.
     var noEvent: ScriptStep.Pattern?
     var nanoseconds: UInt64 = 500_000_000
-    /// About the first frames that came since media last began to flow: each stream's first, whichever have come.
+    /// About the first frames that came since media last began to flow: those of every stream, as far as they come within ``nanoseconds``, and one at least.
     var youngerThanNanoseconds: UInt64?
     var videoStartsWithKey: Bool?
     var discontinuous: Bool?
     /// Frames that came although nothing should have, since the script began.
     var unexpectedFramesMax: Int?
 
-    var needsTime: Bool { media != nil || noEvent != nil }
+    var needsTime: Bool { media != nil || noEvent != nil || isAboutStarts }
     var isAboutStarts: Bool { youngerThanNanoseconds != nil || videoStartsWithKey != nil || discontinuous != nil }
 }
 

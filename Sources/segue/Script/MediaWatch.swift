@@ -42,6 +42,7 @@ struct MediaWatch {
         var lastFrame: MonotonicInstant?
     }
 
+    /// Without configurations.
     private(set) var frames: UInt64 = 0
     private(set) var unexpectedFrames: UInt64 = 0
     /// Since media last began to flow.
@@ -66,6 +67,9 @@ struct MediaWatch {
         streams.removeAll { $0.id == id }
     }
 
+    /// Streams whose first frame has not come since media began to flow.
+    var awaited: Int { streams.count { $0.isFresh && !$0.isStopped } }
+
     func newest(_ kind: StreamKind) -> UInt32? { streams.last { $0.kind == kind }?.id }
 
     /// One stream alone goes on, or does not.
@@ -87,9 +91,11 @@ struct MediaWatch {
     /// - Returns: nanoseconds since the last frame; `nil` when nothing flowed anyway, or nothing has ever come.
     mutating func hold(now: MonotonicInstant) -> UInt64? {
         guard phase != .held else { return nil }
+        // What was about to begin, and did not, has not stopped.
+        let hasFlowed = phase == .flowing || !starts.isEmpty
         phase = .held
         hasToldUnexpected = false
-        return lastFrame.map { now.nanoseconds(since: $0) }
+        return hasFlowed ? lastFrame.map { now.nanoseconds(since: $0) } : nil
     }
 
     /// What was asked for may bring media.
@@ -112,7 +118,7 @@ struct MediaWatch {
     // MARK: Frames
 
     mutating func take(_ header: MediaHeader, age ageMilliseconds: Double?, now: MonotonicInstant) -> Finding {
-        frames &+= 1
+        if header.kind != .configuration { frames &+= 1 }
         guard let place = streams.firstIndex(where: { $0.id == header.stream.rawValue }) else { return .nothing }
         if phase == .held || streams[place].isStopped {
             unexpectedFrames &+= 1

@@ -11,6 +11,8 @@ struct ScriptFacts {
     var unexpectedFrames: UInt64 = 0
     /// First frames since media last began to flow.
     var starts: [MediaStart] = []
+    /// Streams whose first frame is still to come.
+    var awaited = 0
 }
 
 /// Goes through a script's steps, one after the other, and says what is to be done. Pure: the time, the events and what is known come in.
@@ -190,6 +192,7 @@ struct ScriptRun {
         guard case .expect(let expectation) = step.action else {
             return now >= until ? finish(step, since: since, now: now, nil) : nil
         }
+        if let failure = Self.failureAtOnce(expectation, facts) { return finish(step, since: since, now: now, failure) }
         let frames = facts.frames &- framesBefore
         if expectation.media == Expectation.Media.none, frames > 0 {
             return finish(step, since: since, now: now, "media came: \(frames) frames, where none was to come")
@@ -199,12 +202,13 @@ struct ScriptRun {
         {
             return finish(step, since: since, now: now, "\(pattern.event) came")
         }
-        if now >= until {
-            return finish(step, since: since, now: now, expectation.media == .flowing && frames == 0 ? "no media came" : nil)
-        }
-        // Nothing else is waited for.
-        if expectation.media == .flowing, frames > 0, expectation.noEvent == nil { return finish(step, since: since, now: now, nil) }
-        return nil
+        let flows = expectation.media != .flowing || frames > 0
+        let hasBegun = !expectation.isAboutStarts || !facts.starts.isEmpty
+        if now >= until { return finish(step, since: since, now: now, flows ? hasBegun ? nil : "no media has begun" : "no media came") }
+        // What must not come is waited for to the end; what must come, until it is there.
+        let isSettled = expectation.media != Expectation.Media.none && expectation.noEvent == nil
+        let isComplete = flows && hasBegun && (!expectation.isAboutStarts || facts.awaited == 0)
+        return isSettled && isComplete ? finish(step, since: since, now: now, nil) : nil
     }
 
     /// What is wrong already; `nil`: nothing that can be known at once.
@@ -216,7 +220,6 @@ struct ScriptRun {
             return "\(facts.unexpectedFrames) frames came although nothing was to come"
         }
         guard expectation.isAboutStarts else { return nil }
-        guard !facts.starts.isEmpty else { return "no media has begun" }
         for start in facts.starts {
             let stream = "the first \(start.kind) of stream \(start.stream)"
             if let most = expectation.youngerThanNanoseconds, start.kind == StreamKind.audio.rawValue {

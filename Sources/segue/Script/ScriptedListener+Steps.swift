@@ -25,7 +25,9 @@ extension ScriptedListener {
     }
 
     private var facts: ScriptFacts {
-        ScriptFacts(session: keeper.state?.state, frames: watch.frames, unexpectedFrames: watch.unexpectedFrames, starts: watch.starts)
+        ScriptFacts(
+            session: keeper.state?.state, frames: watch.frames, unexpectedFrames: watch.unexpectedFrames, starts: watch.starts, awaited: watch.awaited
+        )
     }
 
     private func perform(_ step: ScriptStep) throws {
