@@ -65,7 +65,8 @@ package struct RemoteRoute {
             case (_, nil):
                 layers[spatial] = nil
                 awaitsKey.remove(spatial)
-                owesConfiguration.remove(spatial)
+                // Layer 0's goes there all the same.
+                if spatial > 0 { owesConfiguration.remove(spatial) }
             case (let before?, let bound?): layers[spatial] = min(before, bound)
             }
         }

@@ -106,9 +106,11 @@ extension RoomFanout {
 
     /// Copies of the frames that somebody is given first of a layer, oldest first: its configuration, then everything from the last key frame on. Copies, because
     /// whoever gets them may come back and change the room.
-    package func cachedFrames(_ slot: StreamSlot, _ choice: LayerChoice, now: MonotonicInstant) -> [[UInt8]] {
+    ///
+    /// - Parameter configured: the configuration is there already.
+    package func cachedFrames(_ slot: StreamSlot, _ choice: LayerChoice, configured: Bool = false, now: MonotonicInstant) -> [[UInt8]] {
         guard !choice.isNone, choice.spatial < streams[slot.index].layers.count else { return [] }
-        let configuration = cachedConfiguration(slot, choice.spatial)
+        let configuration = configured ? [] : cachedConfiguration(slot, choice.spatial)
         guard isFresh(slot, choice.spatial, now: now) else { return configuration }
         let group = unsafe MessageFraming.frames(streams[slot.index].layers[choice.spatial].group.readable)
         return configuration + group.filter { frame in unsafe frame.withUnsafeBytes { unsafe RoomFanout.isWithin(choice, $0) } }

@@ -64,7 +64,9 @@ extension EventLoop {
         for spatial in room.routes[slot.index].remote[place].adopt(layers) {
             let choice = LayerChoice(spatial: spatial, temporal: layers[spatial] ?? 0)
             // What a late joiner needs goes before everything else through the same ring.
-            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, now: now), remote: place)
+            // Layer 0's configurations have gone there all along.
+            let isConfigured = !isNew && spatial == 0 && !room.routes[slot.index].remote[place].owesConfiguration.contains(0)
+            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, configured: isConfigured, now: now), remote: place)
             guard !hasKey, room.fanout.streams[slot.index].lane == .video else { continue }
             room.fanout.wantKeyFrame(slot, spatial: spatial)
             markDirty(room)
