@@ -26,7 +26,10 @@ func testTarget(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "segue",
-    products: [.executable(name: "segue", targets: ["segue"])],
+    products: [
+        .executable(name: "segue", targets: ["segue"]),
+        .library(name: "AudioSessionBridge", targets: ["AudioSessionBridge"]),
+    ],
     targets: [
         // System modules: thin shims for macros and for what Swift's Glibc module lacks.
         .target(name: "CLinux"),
@@ -43,6 +46,8 @@ let package = Package(
         swiftTarget("MediaProtocol", ["RelayBase"]),
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
         swiftTarget("AudioSession", ["RelayBase"]),
+        // For apps, on Apple's platforms too: see Sources/IOS-BRIDGE.md.
+        swiftTarget("AudioSessionBridge", ["AudioSession"]),
         swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession"]),
         // A whole relay in virtual time: the core as the loops drive it, with clients and links, from one seed.
         // Optimized in debug builds too: what it checks is the core, which is not, and a run takes a quarter of the time.
@@ -119,6 +124,7 @@ let package = Package(
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
         testTarget("AudioSessionTests", ["AudioSession", "RelayBase"]),
+        testTarget("AudioSessionBridgeTests", ["AudioSessionBridge", "AudioSession", "Signalling"]),
         testTarget("SignallingTests", ["Signalling", "AudioSession", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
