@@ -18,13 +18,14 @@ class Link:
     def __init__(self, client: socket.socket, server: socket.socket):
         self.client, self.server = client, server
         self.frozen = threading.Event()
+        self.deaf = threading.Event()
         for source, target in ((client, server), (server, client)):
             threading.Thread(target=self._pump, args=(source, target), daemon=True).start()
 
     def _pump(self, source: socket.socket, target: socket.socket) -> None:
         try:
             while data := source.recv(65536):
-                if self.frozen.is_set():
+                if self.frozen.is_set() or (source is self.server and self.deaf.is_set()):
                     # A network that is gone: nothing arrives, nothing is refused.
                     continue
                 target.sendall(data)
@@ -34,6 +35,10 @@ class Link:
 
     def freeze(self) -> None:
         self.frozen.set()
+
+    def deafen(self) -> None:
+        """The client hears nothing any more; what it says still arrives."""
+        self.deaf.set()
 
     def reset(self) -> None:
         """RST to the relay; the client sees its connection end."""

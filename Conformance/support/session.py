@@ -153,9 +153,9 @@ class _HTTP1:
 
 
 class _HTTP2:
-    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
+    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields, client: H2Client | None = None):
         context.set_alpn_protocols(["h2"])
-        self.client = H2Client(relay.port, context)
+        self.client = client or H2Client(relay.port, context)
         self.socket = self.client.open_websocket(PATH, (SUBPROTOCOL,), fields)
 
     def send(self, message: str | bytes) -> None:
@@ -188,7 +188,8 @@ class _HTTP2:
 class Session:
     """One session that has said hello, unless `greets` is false. Use as a context manager, or keep it in a fixture that closes it.
 
-    Without an `identity` the relay's default one is shown; `context` says exactly what is shown instead. `fields` go with the request that opens it.
+    Without an `identity` the relay's default one is shown; `context` says exactly what is shown instead. `fields` go with the request that opens it. `over` is
+    another session whose HTTP/2 connection it shares.
     """
 
     def __init__(
@@ -201,8 +202,13 @@ class Session:
         context: ssl.SSLContext | None = None,
         fields: Fields = (),
         greets: bool = True,
+        over: Session | None = None,
     ):
-        self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context or relay.context(identity=identity), fields)
+        context = context or relay.context(identity=identity)
+        if over:
+            self.transport = _HTTP2(relay, context, fields, over.transport.client)
+        else:
+            self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context, fields)
         self.events: list[dict] = []
         self.frames: list[Frame] = []
         self.unpacker = Unpacker()

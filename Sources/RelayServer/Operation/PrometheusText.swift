@@ -100,6 +100,9 @@ struct PrometheusText {
         byLabel(
             "segue_frames_refused_total", "counter", "Frames that did not go on from their publisher.", "reason",
             ["muted": sum.framesMuted, "bit_rate": sum.framesOverBitRate, "repeated": sum.framesRepeated])
+        single(
+            "segue_configurations_dropped_total", "counter", "Configurations of publishers that may not be heard, dropped for want of cacheBytesMax.",
+            Double(sum.configurationsDropped))
         single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
         let ends: [String: UInt64] = [
             "delivered": sum.frames.delivered, "expired": sum.frames.expired, "superseded": sum.frames.superseded,

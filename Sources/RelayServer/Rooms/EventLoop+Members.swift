@@ -67,8 +67,8 @@ extension EventLoop {
         room.fanout.setWishes(Int(subscriber.index), channel.wishes.egress)
         room.members.append((joined.participant, channel.handle))
         let membership = Membership(
-            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, spent: channel.spentBitRate,
-            now: now)
+            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission,
+            spent: channel.spentBitRate, budget: budget, now: now)
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
         counters.participants += 1
