@@ -42,7 +42,8 @@ let package = Package(
         swiftTarget("HTTPProtocol", ["RelayBase"]),
         swiftTarget("MediaProtocol", ["RelayBase"]),
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
-        swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms"]),
+        swiftTarget("AudioSession", ["RelayBase"]),
+        swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession"]),
         // A whole relay in virtual time: the core as the loops drive it, with clients and links, from one seed.
         // Optimized in debug builds too: what it checks is the core, which is not, and a run takes a quarter of the time.
         .target(
@@ -59,19 +60,20 @@ let package = Package(
         swiftTarget(
             "RelayServer",
             [
-                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux",
+                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "Signalling", "Reactor", "CLinux",
                 "TLSTransport", "HTTPTransport", "JOSE", "CertificateAuthority",
             ]),
         swiftTarget(
             "RelayClient",
             [
-                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux",
+                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "Signalling", "Reactor", "CLinux",
                 "TLSTransport", "HTTPTransport",
             ]),
         .executableTarget(
             name: "segue",
             dependencies: [
-                "RelayBase", "RelayRooms", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor",
+                "RelayBase", "RelayRooms", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol",
+                "Reactor",
                 "Signalling",
                 "CLinux",
                 "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
@@ -116,7 +118,8 @@ let package = Package(
         testTarget("MediaProtocolTests", ["MediaProtocol", "RelayBase"]),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
-        testTarget("SignallingTests", ["Signalling", "RelayRooms", "MediaProtocol", "RelayBase"]),
+        testTarget("AudioSessionTests", ["AudioSession", "RelayBase"]),
+        testTarget("SignallingTests", ["Signalling", "AudioSession", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
         testTarget("JOSETests", ["JOSE", "RelayBase"]),
@@ -126,7 +129,8 @@ let package = Package(
         testTarget(
             "RelayClientTests",
             [
-                "RelayClient", "RelayServer", "RelayRooms", "CertificateAuthority", "Signalling", "MediaProtocol", "WebSocketProtocol",
+                "RelayClient", "RelayServer", "RelayRooms", "AudioSession", "CertificateAuthority", "Signalling", "MediaProtocol",
+                "WebSocketProtocol",
                 "TLSTransport",
                 "HTTPProtocol",
                 "HTTPTransport", "Reactor", "RelayBase", "CLinux",
@@ -134,7 +138,8 @@ let package = Package(
         testTarget(
             "RelayServerTests",
             [
-                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor", "RelayBase",
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
+                "RelayBase",
             ]),
         testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),

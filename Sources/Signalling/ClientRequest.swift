@@ -31,6 +31,21 @@ package enum ClientRequest: Sendable, Equatable {
     case pairList
     case pairRevoke(PairReference)
     case pairDevices(PairPeer)
+    case sessionInit
+    case setCategory(SetCategory)
+    case setActive(SetActive)
+    case interruptionBegan(InterruptionBegan)
+    case interruptionEnded(InterruptionEnded)
+    case routeChanged(RouteChanged)
+    case playbackPause
+    case playbackContinue
+    case streamStart(StreamStart)
+    case streamPrime(StreamReference)
+    case streamPause(StreamReference)
+    case streamStop(StreamStop)
+    case streamFlush(StreamReference)
+    case streamReset(StreamReference)
+    case setParameters(SetParameters)
 
     package struct Hello: Codable, Sendable, Equatable {
         /// The protocol versions that the client speaks; the relay picks the highest that it speaks too.
@@ -217,6 +232,21 @@ package enum ClientRequest: Sendable, Equatable {
         case .pairList: "pair.list"
         case .pairRevoke: "pair.revoke"
         case .pairDevices: "pair.devices"
+        case .sessionInit: "session.init"
+        case .setCategory: "session.setCategory"
+        case .setActive: "session.setActive"
+        case .interruptionBegan: "interruption.began"
+        case .interruptionEnded: "interruption.ended"
+        case .routeChanged: "route.changed"
+        case .playbackPause: "playback.pause"
+        case .playbackContinue: "playback.continue"
+        case .streamStart: "stream.start"
+        case .streamPrime: "stream.prime"
+        case .streamPause: "stream.pause"
+        case .streamStop: "stream.stop"
+        case .streamFlush: "stream.flush"
+        case .streamReset: "stream.reset"
+        case .setParameters: "stream.setParameters"
         }
     }
 }

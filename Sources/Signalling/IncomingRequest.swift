@@ -52,7 +52,9 @@ package struct IncomingRequest: Sendable, Equatable {
             case "report": return .report(try decoder.decode(ClientRequest.ReceiverReport.self, from: data))
             case "authenticate": return .authenticate(try decoder.decode(ClientRequest.Authenticate.self, from: data))
             default:
-                if let request = try moderation(type, data, decoder) ?? pairing(type, data, decoder) { return request }
+                if let request = try moderation(type, data, decoder) ?? pairing(type, data, decoder) ?? audioSession(type, data, decoder) {
+                    return request
+                }
             }
         } catch let error as DecodingError {
             throw .malformed(id: id, detail: IncomingRequest.describe(error))
@@ -86,6 +88,27 @@ package struct IncomingRequest: Sendable, Equatable {
         case "pair.list": .pairList
         case "pair.revoke": .pairRevoke(try decoder.decode(ClientRequest.PairReference.self, from: data))
         case "pair.devices": .pairDevices(try decoder.decode(ClientRequest.PairPeer.self, from: data))
+        default: nil
+        }
+    }
+
+    private static func audioSession(_ type: String, _ data: Data, _ decoder: JSONDecoder) throws -> ClientRequest? {
+        switch type {
+        case "session.init": .sessionInit
+        case "session.setCategory": .setCategory(try decoder.decode(ClientRequest.SetCategory.self, from: data))
+        case "session.setActive": .setActive(try decoder.decode(ClientRequest.SetActive.self, from: data))
+        case "interruption.began": .interruptionBegan(try decoder.decode(ClientRequest.InterruptionBegan.self, from: data))
+        case "interruption.ended": .interruptionEnded(try decoder.decode(ClientRequest.InterruptionEnded.self, from: data))
+        case "route.changed": .routeChanged(try decoder.decode(ClientRequest.RouteChanged.self, from: data))
+        case "playback.pause": .playbackPause
+        case "playback.continue": .playbackContinue
+        case "stream.start": .streamStart(try decoder.decode(ClientRequest.StreamStart.self, from: data))
+        case "stream.prime": .streamPrime(try decoder.decode(ClientRequest.StreamReference.self, from: data))
+        case "stream.pause": .streamPause(try decoder.decode(ClientRequest.StreamReference.self, from: data))
+        case "stream.stop": .streamStop(try decoder.decode(ClientRequest.StreamStop.self, from: data))
+        case "stream.flush": .streamFlush(try decoder.decode(ClientRequest.StreamReference.self, from: data))
+        case "stream.reset": .streamReset(try decoder.decode(ClientRequest.StreamReference.self, from: data))
+        case "stream.setParameters": .setParameters(try decoder.decode(ClientRequest.SetParameters.self, from: data))
         default: nil
         }
     }

@@ -18,7 +18,7 @@ extension ClientRequest {
             switch request {
             case .hello(let body): try body.encode(to: encoder)
             case .join(let body): try body.encode(to: encoder)
-            case .leave, .end, .pairCode, .pairList: break
+            case .leave, .end, .pairCode, .pairList, .sessionInit, .playbackPause, .playbackContinue: break
             case .publish(let body): try body.encode(to: encoder)
             case .unpublish(let body), .requestKeyFrame(let body): try body.encode(to: encoder)
             case .subscribe(let body): try body.encode(to: encoder)
@@ -34,6 +34,15 @@ extension ClientRequest {
             case .pairAccept(let body), .pairDecline(let body), .pairCancel(let body): try body.encode(to: encoder)
             case .pairEnter(let body): try body.encode(to: encoder)
             case .pairRevoke(let body): try body.encode(to: encoder)
+            case .setCategory(let body): try body.encode(to: encoder)
+            case .setActive(let body): try body.encode(to: encoder)
+            case .interruptionBegan(let body): try body.encode(to: encoder)
+            case .interruptionEnded(let body): try body.encode(to: encoder)
+            case .routeChanged(let body): try body.encode(to: encoder)
+            case .streamStart(let body): try body.encode(to: encoder)
+            case .streamPrime(let body), .streamPause(let body), .streamFlush(let body), .streamReset(let body): try body.encode(to: encoder)
+            case .streamStop(let body): try body.encode(to: encoder)
+            case .setParameters(let body): try body.encode(to: encoder)
             }
         }
     }

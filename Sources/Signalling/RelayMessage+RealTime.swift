@@ -86,6 +86,8 @@ extension RelayMessage {
         package var subscribed: [UInt32]
         package var published: [ResumedStream]
         package var gaps: [StreamGap]
+        /// The audio session; absent: there is none.
+        package var session: SessionState?
 
         package init(room: RoomEntry?, subscribed: [UInt32], published: [ResumedStream], gaps: [StreamGap]) {
             self.room = room

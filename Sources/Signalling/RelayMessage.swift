@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import RelayRooms
 
 /// What the relay says: answers under a request's `id`, and events without one.
@@ -30,6 +29,22 @@ package enum RelayMessage: Sendable, Equatable {
     case streamGap(StreamGap)
     case streamReport(StreamQuality)
     case keepAlive
+    case sessionChanged(SessionChange)
+    case interruptionBegan(InterruptionBegan)
+    case interruptionEnded(InterruptionEnded)
+    case duckBegan(Duck)
+    case duckEnded(Duck)
+    case silenceSecondaryAudioBegin
+    case silenceSecondaryAudioEnd
+    case mediaServicesWereLost
+    case mediaServicesWereReset
+    case routeChanged(RouteNotice)
+    case streamStopped(StreamStopped)
+    case streamState(StreamPlayback)
+    case formatWanted(FormatWanted)
+    case participantInterrupted(ParticipantInterrupted)
+    case participantHeld(ParticipantHeld)
+    case participantRoute(ParticipantRoute)
 
     package struct Welcome: Codable, Sendable, Equatable {
         package var version: Int
@@ -127,6 +142,13 @@ package enum RelayMessage: Sendable, Equatable {
         package var code: String?
         /// Milliseconds since 1970-01-01T00:00Z.
         package var expires: Double?
+        /// The audio session after a request that concerns it.
+        package var session: SessionState?
+        /// What was odd about a request that was granted nevertheless, each a sentence.
+        package var warnings: [String]?
+        package var playback: StreamPlayback?
+        /// `stream.prime`: what is there to be played at once.
+        package var primed: Primed?
 
         package init() {}
     }
@@ -138,6 +160,11 @@ package enum RelayMessage: Sendable, Equatable {
         package var role: Role?
         /// Kinds of streams that a host has muted; absent: none.
         package var muted: [StreamKind]?
+        /// Its audio session is interrupted; absent: no.
+        package var interrupted: Bool?
+        /// Nothing comes from it and nothing goes to it; absent: no.
+        package var held: Bool?
+        package var route: AudioRoute?
 
         package init(participant: UInt32, identity: Identity?, displayName: String?, role: Role? = nil, muted: [StreamKind]? = nil) {
             self.participant = participant
@@ -204,110 +231,5 @@ extension RelayMessage {
     /// The message as the bytes of a text frame: one JSON object with sorted members.
     package var encoded: [UInt8] {
         JSONText.encode(self) ?? Array("{\"type\":\"error\",\"code\":\"internal\"}".utf8)
-    }
-
-    /// Decodes what a relay said: for clients. An unknown `type` answers `nil`: newer relays may say more.
-    package static func decode(_ bytes: [UInt8]) throws -> RelayMessage? {
-        let decoder = JSONDecoder()
-        let data = Data(bytes)
-        let head = try decoder.decode(Head.self, from: data)
-        switch head.type {
-        case "welcome": return .welcome(id: head.id ?? 0, try decoder.decode(Welcome.self, from: data))
-        case "ok": return .ok(id: head.id ?? 0, try decoder.decode(Answer.self, from: data))
-        case "error": return .error(id: head.id, try decoder.decode(Refusal.self, from: data))
-        case "participant.joined": return .participantJoined(try decoder.decode(Participant.self, from: data))
-        case "participant.left":
-            let event = try decoder.decode(Left.self, from: data)
-            return .participantLeft(participant: event.participant, reason: event.reason)
-        case "stream.published": return .streamPublished(try decoder.decode(StreamInfo.self, from: data))
-        case "stream.ended": return .streamEnded(stream: try decoder.decode(ClientRequest.StreamReference.self, from: data).stream)
-        case "keyframe.requested":
-            let event = try decoder.decode(KeyFrameNeed.self, from: data)
-            return .keyFrameRequested(stream: event.stream, layer: event.layer)
-        case "goaway":
-            let event = try decoder.decode(Away.self, from: data)
-            return .goAway(deadlineMilliseconds: event.deadlineMilliseconds, reason: event.reason)
-        case "participant.changed": return .participantChanged(try decoder.decode(ParticipantState.self, from: data))
-        case "room.locked": return .roomLocked(try decoder.decode(Lock.self, from: data))
-        case "room.removed": return .roomRemoved(try decoder.decode(RoomRemoval.self, from: data))
-        case "room.admitted": return .roomAdmitted(try decoder.decode(RoomEntry.self, from: data))
-        case "lobby.waiting": return .lobbyWaiting(try decoder.decode(Participant.self, from: data))
-        case "lobby.left": return .lobbyLeft(participant: try decoder.decode(ClientRequest.ParticipantReference.self, from: data).participant)
-        case "pair.requested": return .pairRequested(try decoder.decode(PairInvitation.self, from: data))
-        case "pair.made": return .pairMade(try decoder.decode(PairMade.self, from: data))
-        case "pair.declined": return .pairDeclined(request: try decoder.decode(ClientRequest.PairRequestReference.self, from: data).request)
-        case "pair.withdrawn": return .pairWithdrawn(try decoder.decode(PairWithdrawal.self, from: data))
-        case "pair.revoked": return .pairRevoked(try decoder.decode(PairRevocation.self, from: data))
-        case "congested": return .congested(try decoder.decode(Congestion.self, from: data))
-        case "recovered": return .recovered(try decoder.decode(Congestion.self, from: data))
-        case "layers.wanted": return .layersWanted(try decoder.decode(LayersWanted.self, from: data))
-        case "stream.gap": return .streamGap(try decoder.decode(StreamGap.self, from: data))
-        case "stream.report": return .streamReport(try decoder.decode(StreamQuality.self, from: data))
-        case "keepalive": return .keepAlive
-        default: return nil
-        }
-    }
-
-    private struct Head: Codable {
-        var type: String
-        var id: UInt64?
-    }
-
-    private struct Left: Codable {
-        var participant: UInt32
-        var reason: LeaveReason
-    }
-
-    private struct KeyFrameNeed: Codable {
-        var stream: UInt32
-        var layer: Int?
-    }
-
-    private struct Away: Codable {
-        var deadlineMilliseconds: UInt64
-        var reason: String
-    }
-}
-
-extension RelayMessage: Encodable {
-    package func encode(to encoder: any Encoder) throws {
-        switch self {
-        case .welcome(let id, let body): try RelayMessage.write(encoder, "welcome", id: id, body)
-        case .ok(let id, let body): try RelayMessage.write(encoder, "ok", id: id, body)
-        case .error(let id, let body): try RelayMessage.write(encoder, "error", id: id, body)
-        case .participantJoined(let body): try RelayMessage.write(encoder, "participant.joined", id: nil, body)
-        case .participantLeft(let participant, let reason):
-            try RelayMessage.write(encoder, "participant.left", id: nil, Left(participant: participant, reason: reason))
-        case .streamPublished(let body): try RelayMessage.write(encoder, "stream.published", id: nil, body)
-        case .streamEnded(let stream): try RelayMessage.write(encoder, "stream.ended", id: nil, ClientRequest.StreamReference(stream: stream))
-        case .keyFrameRequested(let stream, let layer):
-            try RelayMessage.write(encoder, "keyframe.requested", id: nil, KeyFrameNeed(stream: stream, layer: layer))
-        case .goAway(let deadline, let reason):
-            try RelayMessage.write(encoder, "goaway", id: nil, Away(deadlineMilliseconds: deadline, reason: reason))
-        case .participantChanged(let body): try RelayMessage.write(encoder, "participant.changed", id: nil, body)
-        case .roomLocked(let body): try RelayMessage.write(encoder, "room.locked", id: nil, body)
-        case .roomRemoved(let body): try RelayMessage.write(encoder, "room.removed", id: nil, body)
-        case .roomAdmitted(let body): try RelayMessage.write(encoder, "room.admitted", id: nil, body)
-        case .lobbyWaiting(let body): try RelayMessage.write(encoder, "lobby.waiting", id: nil, body)
-        case .lobbyLeft(let participant):
-            try RelayMessage.write(encoder, "lobby.left", id: nil, ClientRequest.ParticipantReference(participant: participant))
-        case .pairRequested(let body): try RelayMessage.write(encoder, "pair.requested", id: nil, body)
-        case .pairMade(let body): try RelayMessage.write(encoder, "pair.made", id: nil, body)
-        case .pairDeclined(let request):
-            try RelayMessage.write(encoder, "pair.declined", id: nil, ClientRequest.PairRequestReference(request: request))
-        case .pairWithdrawn(let body): try RelayMessage.write(encoder, "pair.withdrawn", id: nil, body)
-        case .pairRevoked(let body): try RelayMessage.write(encoder, "pair.revoked", id: nil, body)
-        case .congested(let body): try RelayMessage.write(encoder, "congested", id: nil, body)
-        case .recovered(let body): try RelayMessage.write(encoder, "recovered", id: nil, body)
-        case .layersWanted(let body): try RelayMessage.write(encoder, "layers.wanted", id: nil, body)
-        case .streamGap(let body): try RelayMessage.write(encoder, "stream.gap", id: nil, body)
-        case .streamReport(let body): try RelayMessage.write(encoder, "stream.report", id: nil, body)
-        case .keepAlive: try Head(type: "keepalive", id: nil).encode(to: encoder)
-        }
-    }
-
-    private static func write<Body: Encodable>(_ encoder: any Encoder, _ type: String, id: UInt64?, _ body: Body) throws {
-        try Head(type: type, id: id).encode(to: encoder)
-        try body.encode(to: encoder)
     }
 }

@@ -1,3 +1,4 @@
+package import AudioSession
 package import RelayRooms
 
 /// What was wrong with a text message itself.
@@ -13,11 +14,21 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package let code: String
     package let message: String
     package let retry: Bool
+    /// The platform's code for it, where it has one: four characters, and the number that they are.
+    package var fourCharCode: String?
+    package var status: UInt32?
 
     package init(code: String, message: String, retry: Bool) {
         self.code = code
         self.message = message
         self.retry = retry
+    }
+
+    /// A refusal that the platform has a code for.
+    package init(code: String, message: String, _ platform: SessionErrorCode) {
+        self.init(code: code, message: message, retry: platform.isRetryable)
+        fourCharCode = platform.rawValue
+        status = platform.code.rawValue
     }
 
     package init(_ fault: RoomFault) {
@@ -119,4 +130,22 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         code: "not_stored", message: "The pair has ended, but that could not be written down: a restart may bring it back.", retry: true)
     package static let internalFault = Refusal(code: "internal", message: "The relay could not do it.", retry: true)
     package static let certificateNeeded = Refusal(code: "certificate_needed", message: "Pairs need a certificate on both sides.", retry: false)
+
+    // MARK: Audio sessions
+
+    package static let sessionLost = Refusal(
+        code: "session_lost", message: "There is no audio session: initialise it, set its category, activate it.", .notInitialised)
+    package static let illegalCategory = Refusal(
+        code: "illegal_category", message: "The session cannot have this category, mode and options together.", .illegalOperation)
+    package static let insufficientPriority = Refusal(
+        code: "insufficient_priority", message: "Another session of the identity holds the audio and may not be interrupted by this one.",
+        .insufficientPriority)
+    package static let ioRunning = Refusal(
+        code: "io_running", message: "Streams are running: stop them first, or deactivate with 'force'.", .isBusy)
+    package static let cannotStartPlaying = Refusal(
+        code: "cannot_start_playing", message: "The audio session is not active.", .cannotStartPlaying)
+    package static let cannotStartRecording = Refusal(
+        code: "cannot_start_recording", message: "The audio session is not active.", .cannotStartRecording)
+    package static let categoryForbids = Refusal(
+        code: "category", message: "The audio session's category does not allow this.", .illegalOperation)
 }

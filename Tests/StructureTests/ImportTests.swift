@@ -14,9 +14,10 @@ struct ImportTests {
         "HTTPProtocol": ["RelayBase"],
         "MediaProtocol": ["RelayBase"],
         "RelayRooms": ["RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol"],
+        "AudioSession": ["RelayBase"],
         "RelaySimulator": ["RelayBase", "MediaProtocol", "RelayRooms"],
         "relay-simulator": ["RelayBase", "RelayRooms", "RelaySimulator", "Glibc"],
-        "Signalling": ["RelayBase", "MediaProtocol", "RelayRooms", "FoundationEssentials"],
+        "Signalling": ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession", "FoundationEssentials"],
         "Reactor": ["RelayBase", "CLinux", "Glibc", "Synchronization"],
         "TLSTransport": ["RelayBase", "Reactor", "COpenSSL", "Glibc", "Synchronization"],
         "CertificateAuthority": ["RelayBase", "COpenSSL", "CLinux", "Glibc", "FoundationEssentials"],
@@ -24,15 +25,18 @@ struct ImportTests {
         "HTTPTransport": ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib", "Glibc"],
         "MediaFiles": ["RelayBase", "MediaProtocol", "CAVFormat", "COpus", "Glibc", "FoundationEssentials"],
         "RelayServer": [
-            "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux", "TLSTransport",
+            "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "Signalling", "Reactor", "CLinux",
+            "TLSTransport",
             "HTTPTransport", "JOSE", "CertificateAuthority", "Glibc", "FoundationEssentials", "Synchronization",
         ],
         "RelayClient": [
-            "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "CLinux", "TLSTransport",
+            "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "Signalling", "Reactor", "CLinux",
+            "TLSTransport",
             "HTTPTransport", "Glibc", "FoundationEssentials", "Synchronization",
         ],
         "segue": [
-            "RelayBase", "RelayRooms", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor", "Signalling",
+            "RelayBase", "RelayRooms", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor",
+            "Signalling",
             "TLSTransport",
             "HTTPProtocol", "WebSocketProtocol", "HTTPTransport", "COpenSSL", "CNghttp2", "COpus", "CLinux", "Glibc", "FoundationEssentials",
             "Synchronization",
@@ -40,7 +44,9 @@ struct ImportTests {
     ]
 
     /// Nothing of the outside world: the core runs in simulators, fuzzers and as WebAssembly.
-    private static let pureTargets: Set<String> = ["RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "RelaySimulator"]
+    private static let pureTargets: Set<String> = [
+        "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "RelaySimulator",
+    ]
     private static let worldly: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization"]
 
     private static func swiftFiles(of target: String) throws -> [URL] {

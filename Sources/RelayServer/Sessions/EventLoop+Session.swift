@@ -70,6 +70,9 @@ extension EventLoop {
         case .mute, .remove, .promote, .lock, .end, .admit, .deny: try moderation(channel, id, request)
         case .pairRequest, .pairAccept, .pairDecline, .pairCancel, .pairCode, .pairEnter, .pairList, .pairRevoke, .pairDevices:
             try pairing(channel, id, request)
+        case .sessionInit, .setCategory, .setActive, .interruptionBegan, .interruptionEnded, .routeChanged, .playbackPause, .playbackContinue,
+            .streamStart, .streamPrime, .streamPause, .streamStop, .streamFlush, .streamReset, .setParameters:
+            throw .sessionLost
         }
     }
 
