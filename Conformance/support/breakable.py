@@ -67,21 +67,33 @@ class Link:
 class Breakable:
     """Use as a context manager; `relay` is what clients are pointed at."""
 
-    def __init__(self, relay: Relay):
+    def __init__(self, relay: Relay, port: int | None = None):
+        """In front of the relay's `port`; without it, of its first with TLS."""
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.target = relay.port
+        self.target = port or relay.port
         self.relay = copy.copy(relay)
         self.relay.port = self.listener.getsockname()[1]
         self.links: list[Link] = []
+        self.shut = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         try:
             while True:
                 client, _ = self.listener.accept()
+                if self.shut.is_set():
+                    client.close()
+                    continue
                 self.links.append(Link(client, socket.create_connection(("127.0.0.1", self.target))))
         except OSError:
             pass
+
+    def shut_out(self) -> None:
+        """Nobody gets through any more, until `let_in`."""
+        self.shut.set()
+
+    def let_in(self) -> None:
+        self.shut.clear()
 
     @property
     def last(self) -> Link:

@@ -34,6 +34,9 @@ struct PrometheusText {
         single(
             "segue_ocsp_responses_stale", "gauge", "OCSP responses past their nextUpdate, or that could not be taken over.",
             Double(readiness.staleStaples))
+        single(
+            "segue_congestion_control_refused_total", "counter", "Listening sockets that did not take the configured congestionControl.",
+            Double(readiness.congestionControlsRefused))
         let cpu = CPUUsage.ofProcess()
         single("process_cpu_seconds_total", "counter", "User and system CPU time.", Double(cpu.totalNanoseconds) / 1e9)
         if let memory = try? MemoryUsage.ofProcess(calls: .linux) {

@@ -145,6 +145,7 @@ extension EventLoop {
         channel.device = claim.device ?? channel.device
         let gaps = replay(channel, claim.received)
         withdrawTickets(of: channel)
+        let isProvenAnew = prove(channel, as: newcomer)
         welcome(channel, claim.requestID, resumed: resumed(channel, joined, gaps))
         keepSpent(claim.digest, of: channel)
         for gap in gaps { send(channel, .streamGap(gap)) }
@@ -154,7 +155,10 @@ extension EventLoop {
         counters.sessionsResumed &+= 1
         shared.log.info("session_resumed", [("session", channel.sessionID), ("address", "\(channel.clientAddress)")])
         if let room = channel.membership?.room { markDirty(room) }
-        prove(channel, as: newcomer)
+        if isProvenAnew {
+            review(channel)
+            enterPresence(channel)
+        }
         release(channel)
     }
 
@@ -181,8 +185,10 @@ extension EventLoop {
     }
 
     /// Who the client has proven to be on the new connection is who it is from now on; a token that the session lives by stands beside that.
-    private func prove(_ channel: Channel, as newcomer: Channel) {
-        guard var principal = newcomer.principal else { return }
+    ///
+    /// - Returns: whether that is more or less than before, so that it has to be looked at what the session may.
+    private func prove(_ channel: Channel, as newcomer: Channel) -> Bool {
+        guard var principal = newcomer.principal else { return false }
         channel.forwarded = newcomer.forwarded
         if let token = newcomer.token {
             channel.token = token
@@ -191,10 +197,9 @@ extension EventLoop {
         }
         newcomer.token = nil
         newcomer.forwarded = nil
-        guard principal != channel.principal else { return }
+        guard principal != channel.principal else { return false }
         channel.principal = principal
-        review(channel)
-        enterPresence(channel)
+        return true
     }
 
     private func wish(_ channel: Channel, _ wishes: SessionWishes) {
