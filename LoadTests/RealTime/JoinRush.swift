@@ -60,8 +60,10 @@ struct JoinRush {
         try crowd.play(seconds: 3)
         let requests = publisher.keyFrameRequests.count - before
         var times = Samples()
+        var entries = Samples()
         var missing = 0
-        for (member, asked) in zip(members, asked) {
+        for (place, (member, asked)) in zip(members, asked).enumerated() {
+            if let entry = member.answers[joins[place]] { entries.add(entry.at.nanoseconds(since: asked)) }
             if let picture = member.receptions.first(where: { $0.kind == .video && $0.isKey }) {
                 times.add(picture.received.nanoseconds(since: asked))
             } else {
@@ -70,6 +72,9 @@ struct JoinRush {
         }
         let variant = "\(joiners) joiners"
         return [
+            Outcome(
+                .joins, variant, told: "in the room after, median and slowest",
+                "\(Text.milliseconds(entries.milliseconds(0.5))), \(Text.milliseconds(entries.milliseconds(1)))"),
             Outcome(.joins, variant, told: "first picture after, median", Text.milliseconds(times.milliseconds(0.5))),
             Outcome(
                 .joins, variant, "first picture after, slowest", milliseconds: missing > 0 ? .nan : times.milliseconds(1),

@@ -173,6 +173,8 @@ final class LocalRoom {
     /// Streams of which receiver reports are to be passed on.
     var noted: [StreamSlot] = []
     var isDirty = false
+    /// News of who came and went waits in the members' queues.
+    var owesPresence = false
     /// Resumed sessions that wait for a key frame.
     var openGaps: [OpenGap] = []
 

@@ -23,6 +23,7 @@ final class EventLoop {
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
         static let bundles: UInt8 = 9
+        static let presence: UInt8 = 10
         static let flow: UInt8 = 6
         static let layers: UInt8 = 7
     }
@@ -58,6 +59,7 @@ final class EventLoop {
     /// Channels whose frames are held so that others join them.
     var held: [Handle] = []
     var heldTimer: (id: TimerID, due: MonotonicInstant)?
+    var presence = PresenceRound()
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
     let budget: ByteBudget
@@ -248,6 +250,7 @@ final class EventLoop {
         // What is held is looked at when the turn flushes.
         case TimerKind.bundles: heldTimer = nil
         case TimerKind.layers: lookAtLayers()
+        case TimerKind.presence: releasePresence()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -319,7 +322,7 @@ final class EventLoop {
     private func handle(_ message: LoopMessage) {
         switch message {
         case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe: handleAtHome(message)
-        case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
+        case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .presence, .streamAdded, .streamEnded,
             .memberChanged, .roomEnded:
             handleForMembers(message)
         case .resume(let claim): resume(claim)

@@ -43,6 +43,8 @@ enum LoopMessage: Sendable {
 
     // To every loop that has members of the room.
     case roomEvent(RoomNumber, message: [UInt8], except: ParticipantID?)
+    /// Somebody came or went: of no hurry where there is much of it.
+    case presence(RoomNumber, message: [UInt8], except: ParticipantID?)
     case streamAdded(RoomNumber, StreamEntry, message: [UInt8])
     /// `isForced`: the publisher did not ask for it, and is told too.
     case streamEnded(RoomNumber, stream: UInt32, message: [UInt8], isForced: Bool)

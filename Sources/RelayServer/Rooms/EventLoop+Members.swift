@@ -26,6 +26,7 @@ extension EventLoop {
             tell(room, message, except: nil)
         case .roomEnded(let room, let reason): roomEnded(room, reason)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
+        case .presence(let room, let message, let except): tellPresence(room, message, except: except)
         case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)
         case .streamEnded(let room, let stream, let message, let isForced): streamEnded(room, stream, message, isForced: isForced)
         default: preconditionFailure("a message for a room's home reached its members")
@@ -109,7 +110,7 @@ extension EventLoop {
         roomHandles[number].flatMap { rooms[$0] }
     }
 
-    private func tell(_ number: RoomNumber, _ message: [UInt8], except: ParticipantID?) {
+    func tell(_ number: RoomNumber, _ message: [UInt8], except: ParticipantID?) {
         guard let room = room(number) else { return }
         for (participant, handle) in room.members where participant != except {
             if let channel = channels[handle] { sendText(channel, message) }
