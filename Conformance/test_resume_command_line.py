@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -104,7 +105,8 @@ def test_an_outage_is_not_made_good_in_a_burst(loops_relay: Relay, tone: Path, c
     with Session(loops_relay) as listener, Breakable(loops_relay) as here:
         listener.ask("join", room=room)
         listener.ask("subscribe", all=True)
-        publisher = start(here.relay, "publish", "--room", room, "--wait-for-subscribers", 1, "--json", tone if kind == "audio" else clip)
+        media = tone if kind == "audio" else clip
+        publisher = start(here.relay, "publish", "--room", room, "--wait-for-subscribers", 1, "--loop", 10, "--json", media)
         stream = listener.event("stream.published")["stream"]
         listener.wait("a first frame", lambda: listener.payloads(stream) or None)
         listener.drain(1.5)
@@ -120,6 +122,7 @@ def test_an_outage_is_not_made_good_in_a_burst(loops_relay: Relay, tone: Path, c
         while time.monotonic() - first < 1:
             listener.drain(0.1)
             counts.append(len(listener.payloads(stream)) - before)
+        publisher.send_signal(signal.SIGINT)
         code, sent, err = finish(publisher)
         assert code == 0, err
         listener.drain(0.5)
@@ -128,7 +131,7 @@ def test_an_outage_is_not_made_good_in_a_burst(loops_relay: Relay, tone: Path, c
     frames = [frame for frame in listener.frames if frame.stream == stream and frame.kind != CONFIGURATION]
     # 50 frames of audio a second, 25 of video: without the skip, three seconds' worth would come at once.
     per_second = 50 if kind == "audio" else 25
-    assert counts[1] < per_second, counts
+    assert counts[1] < 2 * per_second, counts
     assert own["framesSkipped"] > 1.5 * per_second
     assert len(frames) == own["frames"]
     sequences = [frame.sequence for frame in frames]
