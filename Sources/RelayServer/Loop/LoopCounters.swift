@@ -21,6 +21,7 @@ struct LoopCounters: Sendable {
     var framesAfterEnd: UInt64 = 0
     var framesMuted: UInt64 = 0
     var framesRepeated: UInt64 = 0
+    var configurationsDropped: UInt64 = 0
     var sessionsParked: UInt64 = 0
     var sessionsResumed: UInt64 = 0
     var connectionsMoved: UInt64 = 0
@@ -88,6 +89,7 @@ struct LoopCounters: Sendable {
         framesAfterEnd &+= other.framesAfterEnd
         framesMuted &+= other.framesMuted
         framesRepeated &+= other.framesRepeated
+        configurationsDropped &+= other.configurationsDropped
         sessionsParked &+= other.sessionsParked
         sessionsResumed &+= other.sessionsResumed
         connectionsMoved &+= other.connectionsMoved
