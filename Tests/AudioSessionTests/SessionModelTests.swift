@@ -41,7 +41,7 @@ struct SessionModelTests {
             SessionExploration(devices: 4, verbs: all(mixed), traits: mixed, depthMax: 8)
         ),
         (
-            "four devices, what moves the stack, and losses, all states", 1,
+            "four devices, what moves the stack, and losses, all states", 4_500,
             SessionExploration(devices: 4, verbs: moving + losses, traits: [.conference])
         ),
         (

@@ -118,7 +118,7 @@ enum SessionTransitionTable {
         case .illegalCategory: "illegal_category"
         case .insufficientPriority: "insufficient_priority"
         case .ioRunning: "io_running"
-        case .tooManySessions: "sessions_max"
+        case .tooManySessions: "audio_sessions_max"
         }
     }
 
