@@ -10,7 +10,7 @@ struct RealTimeOptions {
 
         \(Scenario.allCases.map { "  \($0.rawValue.padded(to: 9))\($0.summary)" }.joined(separator: "\n"))
 
-          --congestion NAMES  congestion controls of the kernel, separated by commas (bbr,cubic)
+          --congestion NAMES  congestion controls of the kernel, separated by commas (cubic, the relay's own)
           --short             a few seconds each, generous bounds: whether it works at all
           --whole             clients that do not wish for large frames in parts
           --keep FILE         put the table between the marks of this file (Sources/PERFORMANCE.md)
@@ -22,7 +22,7 @@ struct RealTimeOptions {
         """
 
     var scenarios: [Scenario] = []
-    var congestionControls = ["bbr", "cubic"]
+    var congestionControls = ["cubic"]
     var isShort = false
     var keep: String?
     var trace: String?

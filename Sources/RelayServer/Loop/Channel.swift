@@ -52,6 +52,8 @@ final class Channel {
     var unfinished = ByteQueue()
     /// Framed control messages, reserved lane: never behind media.
     var control = ByteQueue()
+    /// Bytes of padding that are to be sent when nothing else is due.
+    var paddingBytes = 0
     var pendingPublishes = 0
     /// What is left of the bit rate in the room that was left last.
     var spentBitRate: BitRateBudget?

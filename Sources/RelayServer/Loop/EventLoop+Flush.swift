@@ -157,7 +157,11 @@ extension EventLoop {
         let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now, upTo: last)
         counters.mediaBytesOut &+= UInt64(media)
         if media > 0 { channel.liveness.lastSaid = now }
-        return filled + media
+        filled += media
+        if channel.paddingBytes > 0, media == 0, last == .data, urgency(of: channel, client: 0) == nil {
+            return unsafe pad(channel, room, from: filled)
+        }
+        return filled
     }
 
     private static func move(_ queue: inout ByteQueue, _ room: UnsafeMutableRawBufferPointer, _ filled: inout Int) {

@@ -31,6 +31,8 @@ struct LoopCounters: Sendable {
     /// Times that the kernel was asked about a connection, and how long connections had more to send than the network took.
     var flowSamples: UInt64 = 0
     var heldNanoseconds: UInt64 = 0
+    /// Sent to find out what a connection carries.
+    var paddingBytes: UInt64 = 0
     /// What audits of the queues found wrong: 0 always.
     var framesUnaccounted: UInt64 = 0
     var iterations: UInt64 = 0
@@ -94,6 +96,7 @@ struct LoopCounters: Sendable {
         sends &+= other.sends
         keyFrameRequests &+= other.keyFrameRequests
         flowSamples &+= other.flowSamples
+        paddingBytes &+= other.paddingBytes
         heldNanoseconds &+= other.heldNanoseconds
         congestedConnections += other.congestedConnections
         bitRates.add(other.bitRates)

@@ -16,6 +16,7 @@ final class Membership {
     /// Streams to come that it wants.
     var standing = StandingWishes()
     var chooser = LayerChooser()
+    var probe = BandwidthProbe()
     var congestion = CongestionNews()
     /// Kinds whose frames a host has muted.
     private(set) var muted: PublishKinds = []
