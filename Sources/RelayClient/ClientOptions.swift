@@ -55,6 +55,8 @@ package struct ClientOptions: Sendable {
     package var sendQueueBytesMax = 8 << 20
     /// Answers with the whole of a large room are longer than requests may be.
     package var textBytesMax = 4 << 20
+    /// Who comes and goes is of no interest: those messages are not even decoded. For load with hundreds of sessions on one thread.
+    package var ignoresParticipants = false
     package var limits = Limits()
 
     /// - Parameters:

@@ -36,6 +36,7 @@ extension ClientSession {
     }
 
     private func message(_ bytes: [UInt8]) throws(ClientFault) {
+        if options.ignoresParticipants, ClientSession.isOfParticipant(bytes) { return }
         let message: RelayMessage?
         do {
             message = try RelayMessage.decode(bytes)
@@ -55,6 +56,12 @@ extension ClientSession {
         // A newer relay may say more than this client knows.
         case nil: break
         }
+    }
+
+    /// Whether a message is one of `participant.…`, by its end: the relay writes members in their order, of which `type` is the last.
+    private static func isOfParticipant(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count > 2, let quote = bytes.dropLast(2).lastIndex(of: UInt8(ascii: "\"")) else { return false }
+        return bytes[..<quote].suffix(7).elementsEqual("\"type\":".utf8) && bytes[quote...].starts(with: "\"participant.".utf8)
     }
 
     /// A relay that pings and does not read must not fill this client's memory.

@@ -133,6 +133,7 @@ extension EventLoop {
 
     private func message(_ channel: Channel, _ kind: WebSocketMessageKind, compressed: Bool, _ payload: UnsafeRawBufferPointer) {
         guard channel.closing.maySend else { return }
+        noteMessage(channel)
         if compressed {
             unsafe compressedMessage(channel, kind, payload)
             return
@@ -248,6 +249,7 @@ extension EventLoop {
         leaveRoom(channel, reason: leaving)
         leavePresence(channel)
         if let timer = channel.timer { timers.cancel(timer) }
+        giveBackClaim(of: channel)
         withdrawTickets(of: channel)
         guard channel.sessionID != "" else { return }
         counters.sessions -= 1
@@ -279,13 +281,19 @@ extension EventLoop {
     }
 
     func sendText(_ channel: Channel, _ bytes: [UInt8]) {
+        if queueText(channel, bytes) { markDirty(channel) }
+    }
+
+    /// Puts a message behind what else waits for the client, which goes out when the connection is flushed next. Answers false where nothing can be said.
+    @discardableResult
+    func queueText(_ channel: Channel, _ bytes: [UInt8]) -> Bool {
         // What is said to a parked session, it finds in what its client is told when it comes back.
-        guard !channel.isGone, !channel.isParked, channel.closing.maySend else { return }
+        guard !channel.isGone, !channel.isParked, channel.closing.maySend else { return false }
         // Before the message is added: one message, however long the room's list, is nobody's fault.
         boundControl(channel)
         unsafe bytes.withUnsafeBytes { unsafe channel.append(.text, $0) }
         channel.liveness.lastSaid = now
-        markDirty(channel)
+        return true
     }
 
     func send(_ channel: Channel, _ message: RelayMessage) {

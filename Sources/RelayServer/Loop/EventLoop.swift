@@ -23,6 +23,7 @@ final class EventLoop {
         static let listener: UInt8 = 4
         static let exchange: UInt8 = 5
         static let bundles: UInt8 = 9
+        static let presence: UInt8 = 10
         static let flow: UInt8 = 6
         static let layers: UInt8 = 7
     }
@@ -58,6 +59,7 @@ final class EventLoop {
     /// Channels whose frames are held so that others join them.
     var held: [Handle] = []
     var heldTimer: (id: TimerID, due: MonotonicInstant)?
+    var presence = PresenceRound()
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
     let budget: ByteBudget
@@ -78,8 +80,6 @@ final class EventLoop {
     var reporters: [Handle] = []
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
-    /// Claims to sessions whose newcomers have gone to another loop with their connection, and that are still under way here.
-    var movedClaims: Set<SHA256Digest> = []
     /// Rings written to in this turn, by loop.
     var ringsWritten: [Bool]
     /// What other loops posted.
@@ -218,7 +218,12 @@ final class EventLoop {
         guard let connection = connections[handle] else { return }
         if readiness.contains(.writable) { writable(connection) }
         guard connections.contains(handle) else { return }
-        if readiness.promisesRead { readable(connection) }
+        if connection.isHeld {
+            // It is not watched for anything that could be read: this is the end of it, and would be told again and again.
+            if readiness.isOver { close(connection, reason: "connection_lost") }
+        } else if readiness.promisesRead {
+            readable(connection)
+        }
     }
 
     /// Reads on where a connection was stopped for fairness.
@@ -245,6 +250,7 @@ final class EventLoop {
         // What is held is looked at when the turn flushes.
         case TimerKind.bundles: heldTimer = nil
         case TimerKind.layers: lookAtLayers()
+        case TimerKind.presence: releasePresence()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -255,16 +261,20 @@ final class EventLoop {
     // MARK: Messages between loops
 
     /// Posts to another loop, or to this one: then it is handled within the turn.
-    func post(_ message: LoopMessage, to loop: Int) {
+    ///
+    /// - Returns: false when the other loop's box and this one's for it are full, and the message is lost.
+    @discardableResult
+    func post(_ message: LoopMessage, to loop: Int) -> Bool {
         if loop == index {
             inbox.append(message)
         } else if !outbox[loop].isEmpty || shared.mailboxes[loop].post(message) == .full {
-            if outbox[loop].count < EventLoop.outboxMessagesMax {
-                outbox[loop].append(message)
-            } else {
+            guard outbox[loop].count < EventLoop.outboxMessagesMax else {
                 counters.requestErrors["mailbox_overflow", default: 0] &+= 1
+                return false
             }
+            outbox[loop].append(message)
         }
+        return true
     }
 
     private func retryOutbox() {
@@ -312,13 +322,12 @@ final class EventLoop {
     private func handle(_ message: LoopMessage) {
         switch message {
         case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe: handleAtHome(message)
-        case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .streamAdded, .streamEnded,
+        case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .presence, .streamAdded, .streamEnded,
             .memberChanged, .roomEnded:
             handleForMembers(message)
         case .resume(let claim): resume(claim)
         case .arrive(let connection, let claim): arrive(connection, claim)
         case .described(let claim, let joined): complete(claim, joined)
-        case .resumeAbandoned(let claim): abandoned(claim)
         case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
         case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)

@@ -26,7 +26,6 @@ enum LoopMessage: Sendable {
     case arrive(MovingConnection, ResumeClaim)
     /// `nil`: it is no member any more.
     case described(ResumeClaim, Joined?)
-    case resumeAbandoned(ResumeClaim)
 
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)
@@ -44,6 +43,8 @@ enum LoopMessage: Sendable {
 
     // To every loop that has members of the room.
     case roomEvent(RoomNumber, message: [UInt8], except: ParticipantID?)
+    /// Somebody came or went: of no hurry where there is much of it.
+    case presence(RoomNumber, message: [UInt8], except: ParticipantID?)
     case streamAdded(RoomNumber, StreamEntry, message: [UInt8])
     /// `isForced`: the publisher did not ask for it, and is told too.
     case streamEnded(RoomNumber, stream: UInt32, message: [UInt8], isForced: Bool)

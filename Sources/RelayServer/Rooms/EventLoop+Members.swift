@@ -26,6 +26,7 @@ extension EventLoop {
             tell(room, message, except: nil)
         case .roomEnded(let room, let reason): roomEnded(room, reason)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
+        case .presence(let room, let message, let except): tellPresence(room, message, except: except)
         case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)
         case .streamEnded(let room, let stream, let message, let isForced): streamEnded(room, stream, message, isForced: isForced)
         default: preconditionFailure("a message for a room's home reached its members")
@@ -40,10 +41,18 @@ extension EventLoop {
             if case .joining(let joining) = channel.state { auditRefusedJoin(channel, joining.name, refusal) }
             channel.state = .ready
             refuse(channel, requestID, refusal)
+            performWaiting(channel)
         case .success(let joined):
             // The session may have ended while its join was under way.
-            guard let channel, case .joining(let joining) = channel.state, channel.closing.maySend, enter(channel, joined, joining.admission) else {
+            guard let channel, case .joining(let joining) = channel.state, channel.closing.maySend else {
                 post(.leave(joined.room, joined.participant, reason: .lost), to: joined.home)
+                return
+            }
+            guard enter(channel, joined, joining.admission) else {
+                post(.leave(joined.room, joined.participant, reason: .lost), to: joined.home)
+                channel.state = .ready
+                refuse(channel, requestID, .internalFault)
+                performWaiting(channel)
                 return
             }
             var answer = RelayMessage.Answer()
@@ -56,6 +65,7 @@ extension EventLoop {
             sendText(channel, RelayMessage.ok(id: requestID, answer).encoded(with: "participants", joined.participants))
             for message in joined.lobby { sendText(channel, message) }
             if joining.policyGeneration != policyGeneration { review(channel) }
+            performWaiting(channel)
         }
     }
 
@@ -65,10 +75,12 @@ extension EventLoop {
             return false
         }
         room.fanout.setWishes(Int(subscriber.index), channel.wishes.egress)
+        // The connection may have been lost while the join was under way.
+        if channel.isParked { room.fanout.park(Int(subscriber.index)) }
         room.members.append((joined.participant, channel.handle))
         let membership = Membership(
-            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, spent: channel.spentBitRate,
-            now: now)
+            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission,
+            spent: channel.spentBitRate, budget: budget, now: now)
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
         counters.participants += 1
@@ -98,7 +110,7 @@ extension EventLoop {
         roomHandles[number].flatMap { rooms[$0] }
     }
 
-    private func tell(_ number: RoomNumber, _ message: [UInt8], except: ParticipantID?) {
+    func tell(_ number: RoomNumber, _ message: [UInt8], except: ParticipantID?) {
         guard let room = room(number) else { return }
         for (participant, handle) in room.members where participant != except {
             if let channel = channels[handle] { sendText(channel, message) }

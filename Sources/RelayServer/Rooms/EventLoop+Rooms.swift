@@ -77,7 +77,7 @@ extension EventLoop {
 
     func announceArrival(of member: Rooms.Member, in room: Rooms.Room) {
         let news = RelayMessage.participantJoined(member.participant).encoded
-        for loop in room.loops { post(.roomEvent(room.number, message: news, except: member.id), to: loop) }
+        for loop in room.loops { post(.presence(room.number, message: news, except: member.id), to: loop) }
     }
 
     private func leaveAtHome(_ number: RoomNumber, _ participant: ParticipantID, _ reason: RelayMessage.LeaveReason) {
@@ -93,7 +93,7 @@ extension EventLoop {
         }
         for stream in departure.streams { announceEnd(of: stream.id, in: room, and: member.address.loop, isForced: false) }
         let news = RelayMessage.participantLeft(participant: member.id.value, reason: reason).encoded
-        for loop in room.loops { post(.roomEvent(room.number, message: news, except: nil), to: loop) }
+        for loop in room.loops { post(.presence(room.number, message: news, except: nil), to: loop) }
     }
 
     private func publishAtHome(_ request: PublishRequest) {
