@@ -39,6 +39,8 @@ final class Channel {
     var closing: WebSocketClosing
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
+    /// Requests behind a join that is under way.
+    var waitingRequests = WaitingRequests()
     var sessionID = ""
     /// The device's name, as it said in `hello`.
     var device: String?
