@@ -252,7 +252,7 @@ package enum ClientRequest: Sendable, Equatable {
 }
 
 /// What a stream carries: its frames' kind and its lane.
-package enum StreamKind: String, Codable, Sendable, Equatable {
+package enum StreamKind: String, CaseIterable, Codable, Sendable, Equatable {
     case audio
     case video
     case data
