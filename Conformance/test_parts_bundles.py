@@ -231,6 +231,7 @@ def test_neither_is_taken_from_a_client(relay: Relay, kind: int, name: str) -> N
         assert end.code == 1003 and name in end.reason
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "wishes",
     [{"bundles": {"delayMilliseconds": 11}}, {"bundles": {"delayMilliseconds": -0.1}}, {"keepAliveMilliseconds": 100}, {"keepAliveMilliseconds": 1e300}],
