@@ -34,6 +34,9 @@ extension ClientRequest {
             self.token = token
             self.received = received
         }
+
+        /// A spatial layer is 0 to 7, as in a frame's header (protocol document §4.1).
+        package var hasLayerOutOfRange: Bool { received?.contains { !(0...7).contains($0.layer ?? 0) } ?? false }
     }
 
     package struct ReceivedFrame: Codable, Sendable, Equatable {

@@ -11,6 +11,11 @@ struct SimulationTests {
         _ = try Simulator(Scenario(seed: UInt64(seed), seconds: 20)).run()
     }
 
+    @Test("key frames of three layers fill a publisher's own uplink, and its audio waits there: that is not the relay's delay", arguments: [851])
+    func uplink(seed: Int) throws {
+        _ = try Simulator(Scenario(seed: UInt64(seed), seconds: 25)).run()
+    }
+
     @Test(
         "the same seed gives the same run, today and on every machine",
         arguments: [

@@ -38,6 +38,8 @@ final class Channel {
     var closing: WebSocketClosing
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
+    /// Requests behind a join that is under way.
+    var waitingRequests = WaitingRequests()
     var sessionID = ""
     /// The device's name, as it said in `hello`.
     var device: String?
@@ -52,6 +54,8 @@ final class Channel {
     var unfinished = ByteQueue()
     /// Framed control messages, reserved lane: never behind media.
     var control = ByteQueue()
+    /// Bytes of padding that are to be sent when nothing else is due.
+    var paddingBytes = 0
     var pendingPublishes = 0
     /// What is left of the bit rate in the room that was left last.
     var spentBitRate: BitRateBudget?

@@ -133,6 +133,7 @@ extension EventLoop {
 
     private func message(_ channel: Channel, _ kind: WebSocketMessageKind, compressed: Bool, _ payload: UnsafeRawBufferPointer) {
         guard channel.closing.maySend else { return }
+        noteMessage(channel)
         if compressed {
             unsafe compressedMessage(channel, kind, payload)
             return
@@ -248,6 +249,7 @@ extension EventLoop {
         leaveRoom(channel, reason: leaving)
         leavePresence(channel)
         if let timer = channel.timer { timers.cancel(timer) }
+        giveBackClaim(of: channel)
         withdrawTickets(of: channel)
         guard channel.sessionID != "" else { return }
         counters.sessions -= 1

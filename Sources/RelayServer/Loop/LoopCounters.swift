@@ -21,6 +21,7 @@ struct LoopCounters: Sendable {
     var framesAfterEnd: UInt64 = 0
     var framesMuted: UInt64 = 0
     var framesRepeated: UInt64 = 0
+    var configurationsDropped: UInt64 = 0
     var sessionsParked: UInt64 = 0
     var sessionsResumed: UInt64 = 0
     var connectionsMoved: UInt64 = 0
@@ -31,6 +32,8 @@ struct LoopCounters: Sendable {
     /// Times that the kernel was asked about a connection, and how long connections had more to send than the network took.
     var flowSamples: UInt64 = 0
     var heldNanoseconds: UInt64 = 0
+    /// Sent to find out what a connection carries.
+    var paddingBytes: UInt64 = 0
     /// What audits of the queues found wrong: 0 always.
     var framesUnaccounted: UInt64 = 0
     var iterations: UInt64 = 0
@@ -86,6 +89,7 @@ struct LoopCounters: Sendable {
         framesAfterEnd &+= other.framesAfterEnd
         framesMuted &+= other.framesMuted
         framesRepeated &+= other.framesRepeated
+        configurationsDropped &+= other.configurationsDropped
         sessionsParked &+= other.sessionsParked
         sessionsResumed &+= other.sessionsResumed
         connectionsMoved &+= other.connectionsMoved
@@ -94,6 +98,7 @@ struct LoopCounters: Sendable {
         sends &+= other.sends
         keyFrameRequests &+= other.keyFrameRequests
         flowSamples &+= other.flowSamples
+        paddingBytes &+= other.paddingBytes
         heldNanoseconds &+= other.heldNanoseconds
         congestedConnections += other.congestedConnections
         bitRates.add(other.bitRates)

@@ -128,6 +128,13 @@ final class DrainState: Sendable {
         unsavedGrants.store(areUnsaved, ordering: .releasing)
     }
 
+    private let refusedCongestionControls = Atomic<Int>(0)
+    /// Listening sockets that did not take the configured congestion control.
+    var congestionControlsRefused: Int { refusedCongestionControls.load(ordering: .acquiring) }
+
+    /// - Returns: how many there are now.
+    func countRefusedCongestionControl() -> Int { refusedCongestionControls.add(1, ordering: .acquiringAndReleasing).newValue }
+
     func beginDraining() {
         draining.store(true, ordering: .releasing)
     }

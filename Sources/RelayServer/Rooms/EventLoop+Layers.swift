@@ -35,7 +35,7 @@ extension EventLoop {
                 tellCongestion(channel, membership, view)
                 let isTight = view.isLimited || view.isCongested
                 guard room.fanout.hasVideo, hasLayers || isTight || membership.chooser.isHolding else { continue }
-                chooseLayers(membership, view)
+                chooseLayers(channel, membership, view)
             }
             guard room.fanout.hasVideo else { continue }
             for slot in room.fanout.openSlots {
@@ -85,7 +85,7 @@ extension EventLoop {
     // MARK: Subscribers
 
     /// Gives a subscriber the layers that its connection carries.
-    private func chooseLayers(_ membership: Membership, _ view: BandwidthView) {
+    private func chooseLayers(_ channel: Channel, _ membership: Membership, _ view: BandwidthView) {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let streams = room.fanout.videoStreams(subscriber) { room.priority($0) }
@@ -98,6 +98,7 @@ extension EventLoop {
             tellDemand(room, stream.slot)
             markDirty(room)
         }
+        probe(channel, membership, streams, view)
     }
 
     /// Subscribes to streams, or changes what is wished of those that are had already.

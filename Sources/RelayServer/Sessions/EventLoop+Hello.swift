@@ -19,6 +19,7 @@ extension EventLoop {
             throw .unauthenticated
         }
         if let resume = hello.resume {
+            if resume.hasLayerOutOfRange { throw .badValue("resume.received.layer") }
             try beginResume(channel, id, hello, resume, hello.wishes.map { _ in wishes })
             return
         }

@@ -134,7 +134,9 @@ package struct ProtocolDescription: Sendable {
         for rule in about.rules { request = request.with(rule.name, rule.value) }
         var answer = JSONSchema.object([.required("type", .constant(kind.answerType)), id] + about.answer)
         for rule in about.answerRules { answer = answer.with(rule.name, rule.value) }
-        let refusals = about.refusals + ProtocolDescription.refusalsOfAll.filter { kind != .hello || $0 != .helloFirst }
+        var refusals = about.refusals + ProtocolDescription.refusalsOfAll.filter { kind != .hello || $0 != .helloFirst }
+        // What concerns the room, or a session in it, waits for the answer to a join before it; only so much may.
+        if refusals.contains(where: { $0 == .notInRoom || $0 == .sessionLost }) { refusals.append(.pending) }
         let errors = refusals.prefix(1).map { String(decoding: RelayMessage.error(id: 1, $0.refusal).encoded, as: UTF8.self) }
         return [
             ProtocolDescription.message(kind.rawValue, about.summary, request, about.exchanges.map(\.request), hasIdentifier: true),

@@ -39,6 +39,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
     case certificateNeeded = "certificate_needed"
     case notStored = "not_stored"
     case resumeRefused = "resume_refused"
+    case connectionShared = "connection_shared"
     case internalFault = "internal"
     case sessionLost = "session_lost"
     case illegalCategory = "illegal_category"
@@ -88,6 +89,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
         case .certificateNeeded: .certificateNeeded
         case .notStored: .notStored
         case .resumeRefused: .resumeRefused
+        case .connectionShared: .connectionShared
         case .internalFault: .internalFault
         case .sessionLost: .sessionLost
         case .illegalCategory: .illegalCategory

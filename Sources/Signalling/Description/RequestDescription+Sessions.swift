@@ -19,7 +19,7 @@ extension RequestDescription {
             .optional("resume", resumption, "Goes on with a session whose connection was lost or is about to be replaced."),
         ],
         answer: welcome,
-        refusals: [.version, .helloTwice, .badValue, .tokenRefused, .unauthenticated, .resumeRefused],
+        refusals: [.version, .helloTwice, .badValue, .tokenRefused, .unauthenticated, .resumeRefused, .connectionShared, .pending],
         [
             .init(
                 #"{"type":"hello","id":1,"versions":[1],"client":{"name":"example","version":"0.1"},"token":"\#(ExampleValues.jws)","device":"telephone","wishes":{"parts":true,"bundles":{"delayMilliseconds":5},"keepAliveMilliseconds":20000}}"#,

@@ -24,7 +24,7 @@ extension RequestDescription {
         rules: [.init("if", ["required": ["layers"]]), .init("then", ["properties": ["kind": ["const": "video"]]])],
         answer: [.required("stream", .unsigned32, "The number that the stream's frames carry, unique in the room as long as the room exists.")],
         refusals: [
-            .notInRoom, .role, .notAllowed, .unknownCodec, .badValue, .streamsMax, .publishersMax, .roomStreamsMax, .pending,
+            .notInRoom, .role, .notAllowed, .unknownCodec, .badValue, .streamsMax, .publishersMax, .roomStreamsMax,
             .cannotStartRecording, .category,
         ],
         [
