@@ -16,6 +16,9 @@ let strict: [SwiftSetting] = [
 /// serialize the bodies of `package` ones, and every look-up would go through unspecialized code and its metadata.
 let specialized: [SwiftSetting] = [.unsafeFlags(["-enable-cmo-everything"], .when(configuration: .release))]
 
+/// For targets whose tests compute much.
+let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 func swiftTarget(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -42,13 +45,14 @@ let package = Package(
         swiftTarget("HTTPProtocol", ["RelayBase"]),
         swiftTarget("MediaProtocol", ["RelayBase"]),
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
-        swiftTarget("AudioSession", ["RelayBase"]),
+        // Optimized in debug builds too, with its tests: they explore its states by the hundred thousand.
+        .target(name: "AudioSession", dependencies: ["RelayBase"], swiftSettings: strict + optimized),
         swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession"]),
         // A whole relay in virtual time: the core as the loops drive it, with clients and links, from one seed.
         // Optimized in debug builds too: what it checks is the core, which is not, and a run takes a quarter of the time.
         .target(
             name: "RelaySimulator", dependencies: ["RelayBase", "MediaProtocol", "RelayRooms"],
-            swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+            swiftSettings: strict + optimized),
 
         // Shell: does.
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
@@ -118,7 +122,7 @@ let package = Package(
         testTarget("MediaProtocolTests", ["MediaProtocol", "RelayBase"]),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
-        testTarget("AudioSessionTests", ["AudioSession", "RelayBase"]),
+        .testTarget(name: "AudioSessionTests", dependencies: ["AudioSession", "RelayBase"], swiftSettings: strict + optimized),
         testTarget("SignallingTests", ["Signalling", "AudioSession", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
