@@ -7,11 +7,11 @@ import WebSocketProtocol
 
 extension EventLoop {
     static let protocolVersion = 1
-    private static let displayNameBytesMax = 64
+    private static let displayNameBytesMax = SignallingBounds.displayNameBytesMax
     private static let bytesPerRule = 2
-    private static let sourceBytesMax = 64
-    private static let streamsPerRequestMax = 1_024
-    private static let sourcesPerRequestMax = 16
+    private static let sourceBytesMax = SignallingBounds.sourceBytesMax
+    private static let streamsPerRequestMax = SignallingBounds.streamsPerRequestMax
+    private static let sourcesPerRequestMax = SignallingBounds.sourcesPerRequestMax
     private static let standingSourcesMax = 64
 
     /// One text message of a session. Whatever it is, it gets exactly one answer; only what is not JSON at all closes.
