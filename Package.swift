@@ -151,7 +151,9 @@ let package = Package(
                 "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
-        testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),
+        testTarget(
+            "SegueTests",
+            ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )
