@@ -120,7 +120,7 @@ extension Channel {
         deflate = nil
         unfinished = ByteQueue()
         control = ByteQueue()
-        controlRest = 0
+        begunControl = BegunMessage()
         heldInput = ByteQueue()
         claim = nil
         heldUntil = nil

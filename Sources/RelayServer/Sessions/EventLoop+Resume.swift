@@ -256,7 +256,7 @@ extension Channel {
         swap(&deflate, &other.deflate)
         swap(&unfinished, &other.unfinished)
         swap(&control, &other.control)
-        swap(&controlRest, &other.controlRest)
+        swap(&begunControl, &other.begunControl)
         swap(&heldInput, &other.heldInput)
         swap(&lastReceived, &other.lastReceived)
         swap(&liveness.pings, &other.liveness.pings)
