@@ -11,10 +11,10 @@ extension RequestDescription {
 
     static let sessionInit = RequestDescription(
         "Gives the client an audio session: inactive, for playing and recording. Without one nothing is restricted.",
-        answer: session, refusals: [.sessionLost],
+        answer: session, refusals: [.sessionLost, .audioSessionsMax],
         [
             .init(#"{"type":"session.init","id":20}"#, #"{"type":"ok","id":20,\#(inactive)}"#),
-            .init(#"{"type":"session.init","id":21}"#, #"{"type":"ok","id":21,\#(inactive),"warnings":["The session was initialised already."]}"#),
+            .init(#"{"type":"session.init","id":21}"#, #"{"type":"ok","id":21,\#(inactive),"warnings":["already_initialised"]}"#),
         ])
 
     static let setCategory = RequestDescription(
@@ -152,14 +152,22 @@ extension RequestDescription {
         [
             stream,
             .optional("volume", .number(0...1)),
-            .optional("rampMilliseconds", .number(from: 0), "How long the volume takes to get there; absent: at once."),
+            .optional("rampMilliseconds", .number(0...60_000), "How long the volume takes to get there; absent: at once."),
             .optional("rate", .number(0.5...2)),
             .optional("pan", .number(-1...1), "-1 is left, 1 right."),
         ],
-        answer: played, refusals: refusedStream + [.badValue],
+        answer: played + [
+            .required(
+                "parameters",
+                .object([
+                    .required("stream", .unsigned32), .required("volume", .number(0...1)), .optional("rampMilliseconds", .number(0...60_000)),
+                    .required("rate", .number(0.5...2)), .required("pan", .number(-1...1)),
+                ]), "What holds now.")
+        ],
+        refusals: refusedStream + [.badValue],
         [
             .init(
                 #"{"type":"stream.setParameters","id":36,"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}"#,
-                #"{"type":"ok","id":36,\#(active),\#(playing),"warnings":["The relay does not mix: the client plays it so."]}"#)
+                #"{"type":"ok","id":36,\#(playing),"parameters":{"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}}"#)
         ])
 }
