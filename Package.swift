@@ -16,6 +16,9 @@ let strict: [SwiftSetting] = [
 /// serialize the bodies of `package` ones, and every look-up would go through unspecialized code and its metadata.
 let specialized: [SwiftSetting] = [.unsafeFlags(["-enable-cmo-everything"], .when(configuration: .release))]
 
+/// For targets whose tests compute much.
+let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
+
 func swiftTarget(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
@@ -26,7 +29,10 @@ func testTarget(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "segue",
-    products: [.executable(name: "segue", targets: ["segue"])],
+    products: [
+        .executable(name: "segue", targets: ["segue"]),
+        .library(name: "AudioSessionBridge", targets: ["AudioSessionBridge"]),
+    ],
     targets: [
         // System modules: thin shims for macros and for what Swift's Glibc module lacks.
         .target(name: "CLinux"),
@@ -42,13 +48,16 @@ let package = Package(
         swiftTarget("HTTPProtocol", ["RelayBase"]),
         swiftTarget("MediaProtocol", ["RelayBase"]),
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
-        swiftTarget("AudioSession", ["RelayBase"]),
+        // Optimized in debug builds too, with its tests: they explore its states by the hundred thousand.
+        .target(name: "AudioSession", dependencies: ["RelayBase"], swiftSettings: strict + optimized),
+        // For apps, on Apple's platforms too: see Sources/IOS-BRIDGE.md.
+        swiftTarget("AudioSessionBridge", ["AudioSession"]),
         swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession"]),
         // A whole relay in virtual time: the core as the loops drive it, with clients and links, from one seed.
         // Optimized in debug builds too: what it checks is the core, which is not, and a run takes a quarter of the time.
         .target(
             name: "RelaySimulator", dependencies: ["RelayBase", "MediaProtocol", "RelayRooms"],
-            swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+            swiftSettings: strict + optimized),
 
         // Shell: does.
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
@@ -118,7 +127,8 @@ let package = Package(
         testTarget("MediaProtocolTests", ["MediaProtocol", "RelayBase"]),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
-        testTarget("AudioSessionTests", ["AudioSession", "RelayBase"]),
+        .testTarget(name: "AudioSessionTests", dependencies: ["AudioSession", "RelayBase"], swiftSettings: strict + optimized),
+        testTarget("AudioSessionBridgeTests", ["AudioSessionBridge", "AudioSession", "Signalling"]),
         testTarget("SignallingTests", ["Signalling", "AudioSession", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
@@ -141,7 +151,9 @@ let package = Package(
                 "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
-        testTarget("SegueTests", ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase"]),
+        testTarget(
+            "SegueTests",
+            ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )

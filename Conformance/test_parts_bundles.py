@@ -244,6 +244,7 @@ def test_neither_is_looked_into(relay: Relay, kind: int, name: str, flags: int, 
         assert end.code == 1003 and name in end.reason
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "wishes",
     [{"bundles": {"delayMilliseconds": 11}}, {"bundles": {"delayMilliseconds": -0.1}}, {"keepAliveMilliseconds": 100}, {"keepAliveMilliseconds": 1e300}],

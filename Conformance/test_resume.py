@@ -150,6 +150,7 @@ def test_who_does_not_come_back_in_time_is_lost(setting: Setting) -> None:
         assert refused.value.code == "resume_refused"
 
 
+@pytest.mark.hostile
 def test_a_token_is_its_owners_and_good_once(setting: Setting) -> None:
     with Breakable(setting.relay) as proxy:
         ann = setting.open("ann", proxy.relay)

@@ -18,6 +18,7 @@ from wsproto.events import CloseConnection
 
 from .h2_websocket import H2Client
 from .relay import Identity, Relay
+from .traffic import Conversation
 
 SECONDS_MAX = 20
 PATH, SUBPROTOCOL = "/v1/session", "segue.v1"
@@ -111,6 +112,7 @@ def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flag
 
 class _HTTP1:
     def __init__(self, relay: Relay, context: ssl.SSLContext | None, fields: Fields):
+        self.conversation = Conversation()
         # `websockets` reads and writes from two threads, and CPython before 3.13 lets both into one TLS object at once: under load about one opening in a
         # thousand loses its request (with one thread for both, none of 8,880 did). That is the client's doing, so it gets a second chance, and only one.
         try:
@@ -139,13 +141,16 @@ class _HTTP1:
         return self.opening.__enter__()
 
     def send(self, message: str | bytes) -> None:
+        self.conversation.sent(message)
         self.socket.send(message)
 
     def receive(self, seconds: float) -> str | bytes:
         try:
-            return self.socket.recv(timeout=seconds)
+            message = self.socket.recv(timeout=seconds)
         except ConnectionClosed as end:
             raise Closed(end.rcvd and end.rcvd.code, end.rcvd.reason if end.rcvd else "") from None
+        self.conversation.received(message)
+        return message
 
     def close(self) -> None:
         self.opening.__exit__(None, None, None)

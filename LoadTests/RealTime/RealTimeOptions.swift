@@ -16,7 +16,7 @@ struct RealTimeOptions {
           keyframes  200 KB key frames in four sessions, and audio, over one HTTP/2 connection of 5 Mbit/s
           joins      200 join a room with video within one second
 
-          --congestion NAMES  congestion controls of the kernel, separated by commas (bbr,cubic)
+          --congestion NAMES  congestion controls of the kernel, separated by commas (cubic, the relay's own)
           --short             a few seconds each, generous bounds: whether it works at all
           --whole             clients that do not wish for large frames in parts
           --keep FILE         put the table between the marks of this file (Sources/PERFORMANCE.md)
@@ -28,7 +28,7 @@ struct RealTimeOptions {
         """
 
     var scenarios: [Scenario] = []
-    var congestionControls = ["bbr", "cubic"]
+    var congestionControls = ["cubic"]
     var isShort = false
     var keep: String?
     var trace: String?

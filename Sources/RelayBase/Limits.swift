@@ -47,6 +47,11 @@ package struct Limits: Sendable, Equatable {
     package var parkedSessionsMax = 2_048
     package var parkedSessionsPerIdentityMax = 16
 
+    // Audio sessions.
+    /// How long a client's own interruption lasts at most: platforms lose the end of some.
+    package var interruptionMillisecondsMax: UInt64 = 14_400_000
+    package var audioSessionsPerIdentityMax = 64
+
     // Rooms.
     package var roomsMax = 10_000
     package var participantsPerRoomMax = 2_000

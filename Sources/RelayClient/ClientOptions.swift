@@ -32,6 +32,8 @@ package struct ClientOptions: Sendable {
     /// Told to the relay in the `hello`.
     package var clientName = "segue"
     package var clientVersion: String?
+    /// The device's name, shown to devices of the same identity.
+    package var device: String?
     /// A bearer token (JWT) that the `hello` carries.
     package var token: String?
     /// How the session is to be served: told in the `hello`. Parts and bundles become frames again before the caller sees them.

@@ -221,7 +221,7 @@ extension ClientSession {
                 .hello(
                     .init(
                         versions: [1], client: .init(name: options.clientName, version: options.clientVersion), token: options.token,
-                        wishes: options.wishes, resume: options.resume)))
+                        device: options.device, wishes: options.wishes, resume: options.resume)))
         }
         loop.schedule(self)
     }

@@ -229,6 +229,31 @@ package final class ResumableSession {
         if case .ended = state { true } else { session.hasEnded && !isLost }
     }
 
+    // MARK: By hand
+
+    /// Drops the connection as a network does, and stays away until ``reconnect()``: for trying out what the other side makes of it.
+    ///
+    /// - Returns: false, and nothing is done, unless there is a session that can be resumed and one connection that carries it.
+    package func disconnect() -> Bool {
+        guard isEnabled, ticket != nil, case .connected = state, session.isOpen else { return false }
+        loop.abandon(session)
+        state = .lost(lossOfNow(triesAt: .distantFuture))
+        return true
+    }
+
+    /// Comes back at once, also where the next try would be later.
+    package func reconnect() {
+        guard case .lost(var loss) = state, loss.attempt == nil else { return }
+        loss.triesAt = loop.now
+        state = .lost(loss)
+    }
+
+    private func lossOfNow(triesAt: MonotonicInstant) -> Loss {
+        let grace = (ticket?.milliseconds ?? 0) + ResumableSession.slackMilliseconds
+        return Loss(
+            fault: .connectionLost, givesUpAt: loop.now.advanced(byMilliseconds: grace), triesAt: triesAt, attempt: nil, backoff: ResumeBackoff())
+    }
+
     // MARK: Make before break
 
     /// Goes on over another connection, made while this one lives: for when the network is about to change. Where that fails, nothing has changed.

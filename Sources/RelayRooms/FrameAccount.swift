@@ -11,12 +11,14 @@ package struct FrameAccount: Sendable, Equatable {
     package var superseded: UInt64 = 0
     /// Dropped because the subscriber let go of the stream, or left, while they were queued.
     package var unsubscribed: UInt64 = 0
+    /// Dropped because the subscriber's audio session, or its playback of the stream, stopped while they were queued.
+    package var interrupted: UInt64 = 0
     /// Refused for the subscriber before they were queued: its prelude had no room.
     package var refused: UInt64 = 0
 
     package init() {}
 
-    package var dropped: UInt64 { expired &+ superseded &+ unsubscribed &+ refused }
+    package var dropped: UInt64 { expired &+ superseded &+ unsubscribed &+ interrupted &+ refused }
 
     package mutating func add(_ other: FrameAccount) {
         entered &+= other.entered
@@ -24,6 +26,7 @@ package struct FrameAccount: Sendable, Equatable {
         expired &+= other.expired
         superseded &+= other.superseded
         unsubscribed &+= other.unsubscribed
+        interrupted &+= other.interrupted
         refused &+= other.refused
     }
 }

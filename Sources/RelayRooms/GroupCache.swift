@@ -7,7 +7,7 @@ import RelayBase
 struct GroupCache: ~Copyable {
     private var messages = ByteQueue()
     private(set) var frames: UInt64 = 0
-    private var startedAt = MonotonicInstant.zero
+    private(set) var startedAt = MonotonicInstant.zero
 
     var isEmpty: Bool { frames == 0 }
     var byteCount: Int { messages.count }

@@ -134,6 +134,17 @@ package struct LayerChooser: Sendable {
         return streams.indices.map { streams[$0].choice(rungs[$0]) }
     }
 
+    /// The bit rate that all that is wished for would take; `nil` when nothing of it is missing.
+    ///
+    /// - Parameter streams: as in the last ``look(_:_:reservedBitsPerSecond:now:)``.
+    package func missing(_ streams: [Stream], reservedBitsPerSecond: Int) -> Int? {
+        guard streams.count == rungs.count, streams.indices.contains(where: { streams[$0].next(above: rungs[$0]) != nil }) else { return nil }
+        let total = streams.reduce(0) { total, stream in
+            total + stream.bitsPerSecond(stream.ladder.indices.last(where: stream.allows) ?? 0)
+        }
+        return total / 100 * LayerChooser.headroomPercent + reservedBitsPerSecond
+    }
+
     private func cost(_ streams: [Stream]) -> Int {
         streams.indices.reduce(0) { $0 + streams[$1].bitsPerSecond(rungs[$1]) }
     }

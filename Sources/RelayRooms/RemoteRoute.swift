@@ -32,6 +32,8 @@ package struct RemoteRoute {
     package private(set) var layers = LayerSet()
     /// What somebody there wants; more temporal layers go from the next key frame on, since the loop caches what it gets for its joiners.
     package private(set) var wanted = LayerSet()
+    /// What the best of those that hear the stream there can play of it; `nil`: nobody does.
+    package var audio: AudioBounds?
     /// Frames that refer to a lost one are of no use there.
     package var awaitsKey = SpatialLayers()
     package var owesConfiguration = SpatialLayers()
@@ -63,7 +65,8 @@ package struct RemoteRoute {
             case (_, nil):
                 layers[spatial] = nil
                 awaitsKey.remove(spatial)
-                owesConfiguration.remove(spatial)
+                // Layer 0's goes there all the same.
+                if spatial > 0 { owesConfiguration.remove(spatial) }
             case (let before?, let bound?): layers[spatial] = min(before, bound)
             }
         }
@@ -82,6 +85,11 @@ extension [RemoteRoute] {
         if let known = firstIndex(where: { $0.interest == interest }) { return (known, false) }
         append(RemoteRoute(interest: interest))
         return (count - 1, true)
+    }
+
+    /// The best that somebody on these loops, or on this one, can play.
+    package func wantedAudio(with here: AudioBounds?) -> AudioBounds? {
+        reduce(here) { best, route in route.audio.map { $0.union(best) } ?? best }
     }
 
     /// What these loops want, and what is wanted on this one.

@@ -21,13 +21,15 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         package let address: MemberAddress
         /// The name by which hosts' acts are remembered when the member comes again.
         package let identity: String
-        package let profile: Profile
+        package internal(set) var profile: Profile
         package internal(set) var role: Role
         /// What the participant may publish at most: no role lifts it.
         package internal(set) var publishable: PublishKinds
         /// What a host has muted.
         package internal(set) var muted: PublishKinds = []
         package internal(set) var streams: [UInt32] = []
+
+        mutating func change(_ change: (inout Profile) -> Void) { change(&profile) }
     }
 
     package struct Stream: Sendable {
@@ -153,6 +155,20 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         room.streams.removeAll { $0.publisher == participant }
         keep(room)
         return Departure(room: room, member: member, streams: streams, wasWaiting: false)
+    }
+
+    /// Changes what is only carried of somebody in a room or its lobby. Answers `nil` when they are in neither.
+    package mutating func changeProfile(
+        _ number: RoomNumber, _ participant: ParticipantID, _ change: (inout Profile) -> Void
+    ) -> (room: Room, isWaiting: Bool)? {
+        if let place = rooms[number]?.members.firstIndex(where: { $0.id == participant }) {
+            rooms[number]?.members[place].change(change)
+        } else if let place = rooms[number]?.waiting.firstIndex(where: { $0.id == participant }) {
+            rooms[number]?.waiting[place].change(change)
+        } else {
+            return nil
+        }
+        return rooms[number].map { room in (room, room.waiting.contains { $0.id == participant }) }
     }
 
     /// Stores a room, unless nobody is in it and nobody waits: then it goes.

@@ -171,6 +171,12 @@ extension RoomFanout {
         return interest.owesConfiguration && subscribers[subscriber][lane].sequence >= interest.owesFrom && !entry.traits.contains(.configuration)
     }
 
+    /// Whether the entry is the first of its stream since that was released.
+    func owesDiscontinuity(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) -> Bool {
+        subscribers[subscriber][lane].troubledStreams > 0 && subscribers[subscriber].interests[entry.slot.index].owesDiscontinuity
+            && !entry.traits.contains(.configuration)
+    }
+
     /// Queues the configuration of an entry's layer once more, as a further frame: the one that was dropped is accounted already.
     mutating func payConfiguration(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) {
         let slot = entry.slot

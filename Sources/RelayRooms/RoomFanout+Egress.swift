@@ -132,6 +132,12 @@ extension RoomFanout {
                     payConfiguration(subscriber, lane, entry)
                     guard pullPrelude(subscriber, lane, &room, now) else { return false }
                 }
+                if owesDiscontinuity(subscriber, lane, entry) {
+                    guard entry.byteCount <= room.left || mayBegin(entry.byteCount, lane, subscriber, room) else { return false }
+                    giveFirst(subscriber, lane, entry, now)
+                    guard pullPrelude(subscriber, lane, &room, now) else { return false }
+                    continue
+                }
                 guard serve(subscriber, lane, entry, &room, now) else { return false }
             case .pass, .expire, .supersede:
                 passOver(subscriber, lane, entry, now, deadline)

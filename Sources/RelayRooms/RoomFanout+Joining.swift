@@ -38,7 +38,9 @@ extension RoomFanout {
             needKeyFrame(slot, start.spatial)
             return false
         }
+        let place = subscribers[subscriber][lane].prelude.count
         giveGroup(subscriber, slot, start, frames: group.frames)
+        if subscribers[subscriber].interests[slot.index].owesDiscontinuity { markDiscontinuity(subscriber, slot, preludeAt: place) }
         subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false)
         subscribers[subscriber][lane].preludeHoldsGroup = true
         subscribers[subscriber].interests[slot.index].countsFrom = .distantFuture
@@ -53,7 +55,7 @@ extension RoomFanout {
         return choice
     }
 
-    private func isFresh(_ slot: StreamSlot, _ spatial: Int, now: MonotonicInstant) -> Bool {
+    func isFresh(_ slot: StreamSlot, _ spatial: Int, now: MonotonicInstant) -> Bool {
         // A layer that is not being sent has a group of the past only.
         spatial < streams[slot.index].layers.count
             && (streams[slot.index].layers.count == 1 || !streams[slot.index].layers[spatial].meter.isSilent(now))
@@ -104,9 +106,11 @@ extension RoomFanout {
 
     /// Copies of the frames that somebody is given first of a layer, oldest first: its configuration, then everything from the last key frame on. Copies, because
     /// whoever gets them may come back and change the room.
-    package func cachedFrames(_ slot: StreamSlot, _ choice: LayerChoice, now: MonotonicInstant) -> [[UInt8]] {
+    ///
+    /// - Parameter configured: the configuration is there already.
+    package func cachedFrames(_ slot: StreamSlot, _ choice: LayerChoice, configured: Bool = false, now: MonotonicInstant) -> [[UInt8]] {
         guard !choice.isNone, choice.spatial < streams[slot.index].layers.count else { return [] }
-        let configuration = cachedConfiguration(slot, choice.spatial)
+        let configuration = configured ? [] : cachedConfiguration(slot, choice.spatial)
         guard isFresh(slot, choice.spatial, now: now) else { return configuration }
         let group = unsafe MessageFraming.frames(streams[slot.index].layers[choice.spatial].group.readable)
         return configuration + group.filter { frame in unsafe frame.withUnsafeBytes { unsafe RoomFanout.isWithin(choice, $0) } }

@@ -8,6 +8,10 @@ extension RoomFanout {
     /// Fewer temporal layers and none at all take effect at once; more of them, and another spatial layer, at that layer's next key frame, which is asked for.
     package mutating func setLayerTarget(_ subscriber: Int, _ slot: StreamSlot, _ choice: LayerChoice, now: MonotonicInstant) {
         guard isSubscribed(subscriber, slot), streams[slot.index].lane == .video, streams[slot.index].endedAt == nil else { return }
+        guard !subscribers[subscriber].interests[slot.index].isHeld else {
+            subscribers[subscriber].interests[slot.index].heldTarget = choice
+            return
+        }
         let layer = subscribers[subscriber].interests[slot.index].layer
         guard choice != subscribers[subscriber].interests[slot.index].target || choice != layer else { return }
         if !choice.isNone { growLayers(slot, upTo: choice.spatial) }
@@ -116,6 +120,7 @@ extension RoomFanout {
         subscribers[subscriber].account.entered &+= entered(before, slot)
         if !before.layer.isNone { streams[slot.index].layers[before.layer.spatial].chosen.remove(before.layer.temporal) }
         if !choice.isNone { streams[slot.index].layers[choice.spatial].chosen.add(choice.temporal) }
+        countHearer(subscriber, slot, before: before.layer, after: choice)
         subscribers[subscriber].interests[slot.index].layer = choice
         if !choice.isNone { subscribers[subscriber].interests[slot.index].hasBegun = true }
         subscribers[subscriber].interests[slot.index].appendedAtStart = streams[slot.index].appended(choice)
@@ -141,10 +146,10 @@ extension RoomFanout {
     // MARK: What is queued
 
     /// Makes an earlier change of layers final, while entries from before it are queued: one change can be remembered, not two.
-    private mutating func settle(_ subscriber: Int, _ slot: StreamSlot) {
+    mutating func settle(_ subscriber: Int, _ slot: StreamSlot) {
         let interest = subscribers[subscriber].interests[slot.index]
         guard subscribers[subscriber][.video].sequence < interest.changedAt else { return }
-        finishBegun(subscriber, slot)
+        finishBegun(subscriber, .video, slot)
         // A key frame follows: without what came before it, everything from it on decodes as well.
         let cursor = subscribers[subscriber][.video].sequence
         dropQueued(subscriber, slot, cursor..<max(interest.changedAt, cursor), onlyOutdated: !interest.changeBeginsWithKey)
@@ -162,7 +167,7 @@ extension RoomFanout {
 
     /// Drops everything of a stream that is queued for a subscriber.
     mutating func dropQueued(_ subscriber: Int, _ slot: StreamSlot) {
-        finishBegun(subscriber, slot)
+        finishBegun(subscriber, .video, slot)
         dropQueued(subscriber, slot, subscribers[subscriber][.video].sequence..<self[.video].next, onlyOutdated: false)
         subscribers[subscriber].interests[slot.index].from = self[.video].next
     }
@@ -184,11 +189,10 @@ extension RoomFanout {
         }
     }
 
-    private mutating func finishBegun(_ subscriber: Int, _ slot: StreamSlot) {
-        let isCut = subscribers[subscriber][.video].cut?.isInLog == true
-        guard isCut || subscribers[subscriber].begunLane == .video, self[.video][subscribers[subscriber][.video].sequence].slot == slot else {
-            return
-        }
-        if isCut { moveCutToRest(subscriber, .video) } else { moveBegunMessageToResidue(subscriber) }
+    /// A stream's frame that was begun at the lane's cursor is the subscriber's own from here on: it is finished.
+    mutating func finishBegun(_ subscriber: Int, _ lane: Lane, _ slot: StreamSlot) {
+        let isCut = subscribers[subscriber][lane].cut?.isInLog == true
+        guard isCut || subscribers[subscriber].begunLane == lane, self[lane][subscribers[subscriber][lane].sequence].slot == slot else { return }
+        if isCut { moveCutToRest(subscriber, lane) } else { moveBegunMessageToResidue(subscriber) }
     }
 }

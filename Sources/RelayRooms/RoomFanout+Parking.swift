@@ -15,6 +15,7 @@ extension RoomFanout {
     ///   client has (``rewind(_:_:after:now:)``).
     package mutating func unpark(_ subscriber: Int, asksForKeyFrames: Bool) {
         subscribers[subscriber].isParked = false
+        askForChanges(subscriber)
         if asksForKeyFrames { askForKeyFrames(subscriber) }
     }
 
@@ -25,6 +26,14 @@ extension RoomFanout {
         where subscribers[subscriber].interests[slot].isWanted && subscribers[subscriber].interests[slot].awaitsKey {
             let layer = subscribers[subscriber].interests[slot].layer
             if !layer.isNone { needKeyFrame(StreamSlot(slot), layer.spatial) }
+        }
+    }
+
+    /// Layers that were to come with the next key frame still are; nobody has asked for that meanwhile.
+    private mutating func askForChanges(_ subscriber: Int) {
+        for slot in subscribers[subscriber].interests.indices where isSubscribed(subscriber, StreamSlot(slot)) {
+            let interest = subscribers[subscriber].interests[slot]
+            if interest.target != interest.layer, !interest.target.isNone { needKeyFrame(StreamSlot(slot), interest.target.spatial) }
         }
     }
 

@@ -56,6 +56,7 @@ extension RoomFanout {
         let timestamp = isOfOtherLayer ? mark?.timestamp : nil
         let mark = isOfOtherLayer ? nil : mark
         let place = findPlace(subscriber, slot, lane, mark, after: timestamp, hadConfiguration: hadConfiguration, now)
+        noteRelease(subscriber, slot, lane, isBehind: place.sequence == nil || mark.map { place.mark.sequence != $0.sequence &+ 1 } ?? true)
         guard let start = place.sequence else { return wait(subscriber, slot, lane, mark, place, hadConfiguration: hadConfiguration) }
         // The cached configuration is not that of what comes first, and the client has that.
         if start < configuredFrom(slot, self[lane][start].traits) { subscribers[subscriber].setTrouble(slot, lane: lane, owesConfiguration: false) }
@@ -68,6 +69,12 @@ extension RoomFanout {
         guard let mark else { return StreamGapMeasure() }
         let frames = place.mark.sequence &- mark.sequence &- 1
         return StreamGapMeasure(frames: frames, ticks: frames == 0 ? 0 : ticks(subscriber, slot, from: mark, to: place.mark, measured: place.ticks))
+    }
+
+    /// Of a stream that was held, the first frame that its client gets behind the hold says so, and that may be what was lost.
+    private mutating func noteRelease(_ subscriber: Int, _ slot: StreamSlot, _ lane: Lane, isBehind: Bool) {
+        guard isBehind, subscribers[subscriber].interests[slot.index].heldSince > .zero else { return }
+        subscribers[subscriber].setTrouble(slot, lane: lane, owesDiscontinuity: true)
     }
 
     /// Nothing that is there is of use: the stream goes on with what comes.

@@ -49,6 +49,12 @@ extension RoomFanout {
         subscribers[subscriber].interests[slot.index] = StreamInterest(isWanted: true, since: self[lane].next)
         subscribers[subscriber][lane].wantedStreams += 1
         streams[slot.index].subscribers += 1
+        guard !subscribers[subscriber].isHeld else {
+            subscribers[subscriber].interests[slot.index].isHeld = true
+            subscribers[subscriber].interests[slot.index].heldTarget = layers
+            refreshFilter(subscriber, slot)
+            return true
+        }
         setTarget(subscriber, slot, layers)
         return begin(subscriber, slot, layers, now: now)
     }
@@ -57,7 +63,7 @@ extension RoomFanout {
     mutating func closeInterest(_ subscriber: Int, _ slot: StreamSlot) {
         guard isSubscribed(subscriber, slot) else { return }
         let lane = streams[slot.index].lane
-        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max)
+        subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max, owesDiscontinuity: false)
         setTarget(subscriber, slot, .none)
         setLayer(subscriber, slot, .none)
         if subscribers[subscriber].interests[slot.index].isFiltered { subscribers[subscriber][lane].filteredStreams -= 1 }
@@ -86,7 +92,9 @@ extension RoomFanout {
     }
 
     /// Takes a stream's messages out of what a late joiner is still owed.
-    mutating func dropPrelude(_ subscriber: Int, _ lane: Lane, of stream: UInt32) {
+    mutating func dropPrelude(
+        _ subscriber: Int, _ lane: Lane, of stream: UInt32, as end: WritableKeyPath<FrameAccount, UInt64> = \.unsubscribed
+    ) {
         guard !subscribers[subscriber][lane].prelude.isEmpty else { return }
         var kept = ByteQueue()
         var dropped: UInt64 = 0
@@ -101,7 +109,7 @@ extension RoomFanout {
         budget.give(subscribers[subscriber][lane].prelude.count - kept.count)
         swap(&subscribers[subscriber][lane].prelude, &kept)
         subscribers[subscriber][lane].preludeFrames &-= dropped
-        subscribers[subscriber].account.unsubscribed &+= dropped
+        subscribers[subscriber].account[keyPath: end] &+= dropped
     }
 
     /// The slots of the streams that a subscriber wants, ended ones that it still gets the rest of included.

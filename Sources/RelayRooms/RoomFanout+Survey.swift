@@ -67,7 +67,8 @@ extension RoomFanout {
     /// Bits a second that a subscriber is due of audio and data: what goes before its video, or beside it.
     package func reservedBitsPerSecond(_ subscriber: Int) -> Int {
         var sum = 0
-        for slot in subscribers[subscriber].interests.indices where isSubscribed(subscriber, StreamSlot(slot)) && streams[slot].lane != .video {
+        for slot in subscribers[subscriber].interests.indices
+        where isSubscribed(subscriber, StreamSlot(slot)) && streams[slot].lane != .video && !subscribers[subscriber].interests[slot].isHeld {
             sum += streams[slot].layers[0].bitsPerSecond(upTo: LayerChoice.layersMax - 1) ?? 0
         }
         return sum
@@ -84,7 +85,7 @@ extension RoomFanout {
     package func videoStreams(_ subscriber: Int, priority: (StreamSlot) -> Int) -> [LayerChooser.Stream] {
         var list: [LayerChooser.Stream] = []
         for index in subscribers[subscriber].interests.indices where isSubscribed(subscriber, StreamSlot(index)) {
-            guard streams[index].lane == .video, streams[index].endedAt == nil else { continue }
+            guard streams[index].lane == .video, streams[index].endedAt == nil, !subscribers[subscriber].interests[index].isHeld else { continue }
             let slot = StreamSlot(index)
             list.append(
                 LayerChooser.Stream(

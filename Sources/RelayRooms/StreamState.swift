@@ -13,6 +13,8 @@ package struct StreamState: ~Copyable {
     package internal(set) var subscribers = 0
     /// Subscribers that have other layers than they are to have, and change at a key frame.
     var changesPending = 0
+    /// What those of its subscribers can play that hear it now.
+    var hearers = AudioVotes()
     /// Layers that somebody needs a key frame of.
     var keyFramesWanted = 0
     /// What may be chosen of the stream, lowest first: ``RoomFanout/surveyLayers(_:now:)``.

@@ -19,7 +19,7 @@ struct StreamInterest {
     /// (``MonotonicInstant/distantFuture``).
     var countsFrom = MonotonicInstant.zero
 
-    var isTroubled: Bool { awaitsKey || owesConfiguration || brokenFrom != .max }
+    var isTroubled: Bool { awaitsKey || owesConfiguration || owesDiscontinuity || brokenFrom != .max }
     /// The stream's count of appended frames of ``layer`` when the subscriber got it.
     var appendedAtStart: UInt64 = 0
     /// The layers whose entries are the subscriber's, from ``changedAt`` on.
@@ -38,6 +38,17 @@ struct StreamInterest {
     var hasBegun = false
     /// Not everything of the stream is the subscriber's.
     var isFiltered = false
+    /// The stream is paused for the subscriber: see ``RoomFanout/hold(_:_:now:)``.
+    var isPaused = false
+    /// Nothing of the stream is given to the subscriber, for its own sake or because everything is held.
+    var isHeld = false
+    var heldSince = MonotonicInstant.zero
+    /// What ``target`` was, and is again when the stream is released.
+    var heldTarget = LayerChoice.none
+    /// The stream goes on with frames of this media time and later ones; `nil`: with what comes.
+    var startsAt: UInt32?
+    /// The stream was released: its next frame says that it does not follow the last.
+    var owesDiscontinuity = false
 
     /// Whether an entry of the stream is the subscriber's, and of use to it.
     func holds(_ sequence: UInt64, _ traits: FrameTraits) -> Holding {
@@ -108,6 +119,10 @@ package struct Subscriber: ~Copyable {
     var residue = ByteQueue()
     /// Whether ``residue`` ends a frame that is still to be accounted as delivered.
     var residueEndsFrame = false
+    /// What its output can play of audio; `nil`: nothing.
+    var audioBounds: AudioBounds? = .full
+    /// Nothing is given to it: see ``RoomFanout/hold(_:now:)``.
+    var isHeld = false
     /// It has no connection now: see ``RoomFanout/park(_:)``.
     var isParked = false
     /// Streams have come to await a key frame while the subscriber took nothing: one is asked for when it takes something again, since no key frame that comes
@@ -141,11 +156,15 @@ package struct Subscriber: ~Copyable {
     }
 
     /// Notes what became of a stream's decodability, and keeps the lane's count of troubled streams true.
-    mutating func setTrouble(_ slot: StreamSlot, lane: Lane, awaitsKey: Bool? = nil, owesConfiguration: Bool? = nil, brokenFrom: UInt8? = nil) {
+    mutating func setTrouble(
+        _ slot: StreamSlot, lane: Lane, awaitsKey: Bool? = nil, owesConfiguration: Bool? = nil, brokenFrom: UInt8? = nil,
+        owesDiscontinuity: Bool? = nil
+    ) {
         let before = interests[slot.index].isTroubled
         if let awaitsKey { interests[slot.index].awaitsKey = awaitsKey }
         if let owesConfiguration { interests[slot.index].owesConfiguration = owesConfiguration }
         if let brokenFrom { interests[slot.index].brokenFrom = brokenFrom }
+        if let owesDiscontinuity { interests[slot.index].owesDiscontinuity = owesDiscontinuity }
         let after = interests[slot.index].isTroubled
         if before != after { self[lane].troubledStreams += after ? 1 : -1 }
     }

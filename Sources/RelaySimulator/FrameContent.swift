@@ -100,7 +100,9 @@ struct FrameContent {
         digest.add(UInt64(header.stream.rawValue) << 32 | UInt64(number))
         digest.add(UInt64(room) << 32 | UInt64(header.kind == .configuration ? 0 : header.timestamp))
         digest.add(UInt64(reference) << 32 | UInt64(configuration))
-        digest.add(UInt64(header.kind.rawValue) << 48 | UInt64(header.flags.rawValue) << 40 | UInt64(header.layer.rawValue) << 32 | UInt64(byteCount))
+        // The relay sets the discontinuity flag, and publishers here never do.
+        let flags = header.flags.subtracting(.discontinuity)
+        digest.add(UInt64(header.kind.rawValue) << 48 | UInt64(flags.rawValue) << 40 | UInt64(header.layer.rawValue) << 32 | UInt64(byteCount))
         digest.add(sentAt.nanoseconds)
         return digest.value
     }

@@ -66,6 +66,8 @@ enum ClientMessage {
     case unsubscribeFromAll
     case unsubscribe(stream: UInt32)
     case requestKeyFrame(stream: UInt32)
+    /// Takes nothing for now, of a stream or with `nil` of all; or goes on.
+    case hold(stream: UInt32?, Bool)
     case frame([UInt8])
 
     /// As long as the real one is, about.
@@ -92,6 +94,8 @@ enum RelayNotice: UInt32 {
     case resumed
     case resumeRefused
     case gap
+    case held
+    case released
 
     func encoded(_ words: [UInt32]) -> [UInt8] {
         let byteCount = 4 * (words.count + 1)

@@ -46,6 +46,7 @@ extension RelayLoop {
             guard let membership = session.membership else { return }
             post(.unpublish(membership.room.number, membership.participant, stream: stream), to: membership.room.home)
         case .subscribeToAll, .subscribe, .unsubscribe, .unsubscribeFromAll: performSubscription(session, message)
+        case .hold(let stream, let isHeld): hold(session, stream, isHeld)
         case .requestKeyFrame(let stream):
             guard let room = session.membership?.room, let slot = room.fanout.slot(of: stream), room.fanout.streams[slot.index].lane == .video else {
                 return

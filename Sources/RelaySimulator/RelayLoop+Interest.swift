@@ -45,7 +45,8 @@ extension RelayLoop {
         }
         for spatial in room.routes[slot.index].remote[place].adopt(layers) {
             let choice = LayerChoice(spatial: spatial, temporal: layers[spatial] ?? 0)
-            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, now: now), remote: place)
+            let isConfigured = !isNew && spatial == 0 && !room.routes[slot.index].remote[place].owesConfiguration.contains(0)
+            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, configured: isConfigured, now: now), remote: place)
             guard !hasKey, room.fanout.streams[slot.index].lane == .video else { continue }
             room.fanout.wantKeyFrame(slot, spatial: spatial)
             markDirty(room)

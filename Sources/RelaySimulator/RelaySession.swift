@@ -81,6 +81,8 @@ final class SessionMembership {
     var chooser = LayerChooser()
     /// By stream and spatial layer: the last frame that had been appended when the session subscribed. It and older ones come from the cache, whatever their age.
     private var historyUpTo: [UInt64: UInt32] = [:]
+    /// By stream: when it was released last.
+    var releasedAt: [UInt32: MonotonicInstant] = [:]
     /// By stream: when the last key frame, or what came from the cache, was on its way whole. What follows it counts from then.
     var graceFrom: [UInt32: MonotonicInstant] = [:]
     /// The same for what came from the cache of any stream of video.

@@ -12,6 +12,7 @@ extension SimulatedClient {
         guard !world.isHealed else { return }
         scheduleAct()
         guard let connection, !isResuming else { return }
+        if !isSteady, generator.chance(250) { actOnHolding() }
         switch plan.temper {
         case .steady, .slowReader: break
         case .slowLink, .lossyLink:
@@ -42,6 +43,7 @@ extension SimulatedClient {
             if case .outside = place { join() }
             return
         }
+        guard !isHoldUnderWay else { return }
         switch generator.draw(0...6) {
         case 0 where change == nil:
             change = .all

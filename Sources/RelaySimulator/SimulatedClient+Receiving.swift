@@ -25,6 +25,13 @@ struct ReceivedStream {
     var layer = 0
     var references: [UInt32] = []
 
+    /// The client takes nothing of it by its own wish.
+    var isHeld = false
+    /// Nothing of it comes, by that or because everything is held.
+    var isSilent = false
+    /// The next frame says that it does not follow the last.
+    var awaitsMark = false
+
     init(since: MonotonicInstant, isFromStart: Bool = false) {
         self.since = since
         self.isFromStart = isFromStart
@@ -116,6 +123,7 @@ extension SimulatedClient {
         let (spatial, temporal) = (Int(header.layer.spatial), Int(header.layer.temporal))
         let name = "client \(index): frame \(header.sequence) of stream \(header.stream.rawValue), layer \(spatial).\(temporal)"
         let isLayered = world.stream(content.room, header.stream.rawValue)?.isLayered == true
+        checkHold(content, &known, name)
         checkResumption(content, &known, name)
         if let last = known.lastOfLayer[spatial] {
             world.require(SerialNumber(header.sequence).isNewer(than: SerialNumber(last)), "\(name) comes after frame \(last)")

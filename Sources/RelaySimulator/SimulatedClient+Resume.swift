@@ -6,7 +6,7 @@ import RelayRooms
 extension SimulatedClient {
     /// Whether the session can be gone on with: nothing is under way whose answer would be lost with the connection.
     private var isAtRest: Bool {
-        guard case .inside = place, change == nil else { return false }
+        guard case .inside = place, change == nil, !isHoldUnderWay else { return false }
         return publications.allSatisfy { $0.stream != nil }
     }
 
@@ -58,9 +58,12 @@ extension SimulatedClient {
             received[stream]?.isSubscribed = false
         }
         for stream in subscribed {
-            if received[stream]?.isSubscribed != true { received[stream] = ReceivedStream(since: world.now) }
+            if received[stream]?.isSubscribed != true {
+                received[stream] = ReceivedStream(since: world.now)
+                received[stream]?.isSilent = isHeld
+            }
             guard var known = received[stream] else { continue }
-            known.resumedAfter = known.last
+            known.resumedAfter = known.isSilent ? nil : known.last
             known.gapFrames = 0
             received[stream] = known
         }

@@ -45,6 +45,9 @@ final class SimulatedClient {
     var resumesAt: MemberAddress?
     var isResuming = false
     var hasResumed = false
+    /// It takes nothing for now.
+    var isHeld = false
+    var isHoldUnderWay = false
     /// What a change of subscriptions that is under way will have done.
     var change: SubscriptionChange?
 
@@ -101,6 +104,8 @@ final class SimulatedClient {
         orphans.removeAll()
         wantsAll = false
         change = nil
+        isHeld = false
+        isHoldUnderWay = false
         framesInRoom = 0
         hasResumed = false
     }
@@ -143,6 +148,8 @@ final class SimulatedClient {
         case .layersWanted: layersWanted(words)
         case .resumed: resumed(words)
         case .resumeRefused: resumeRefused()
+        case .held: held(true, words)
+        case .released: held(false, words)
         case .gap: received[words[0]]?.gapFrames = words[1]
         }
     }
@@ -164,7 +171,9 @@ final class SimulatedClient {
 
     /// Frames of the stream may come from now on, beginning anywhere.
     private func begin(_ stream: UInt32, fromStart: Bool) {
-        if received[stream]?.isSubscribed != true { received[stream] = ReceivedStream(since: world.now, isFromStart: fromStart) }
+        guard received[stream]?.isSubscribed != true else { return }
+        received[stream] = ReceivedStream(since: world.now, isFromStart: fromStart)
+        received[stream]?.isSilent = isHeld
     }
 
     // MARK: Reading

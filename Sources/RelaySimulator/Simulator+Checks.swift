@@ -62,6 +62,7 @@ extension Simulator {
         guard !membership.isHistory(header), let slot = membership.room.routes.firstIndex(where: { $0.entry.stream == stream }),
             let arrival = membership.room.routes[slot].arrival(of: header)
         else { return }
+        checkReleased(stream, isVideo: header.kind == .video, arrival: arrival, membership)
         let limits = scenario.limits
         let deadline =
             switch header.kind {
@@ -149,8 +150,11 @@ extension Simulator {
                 for subscriber in 0..<room.fanout.subscribers.endIndex where room.fanout.subscribers.isLive(subscriber) {
                     let (account, pending) = room.fanout.account(subscriber)
                     let name = "participant \(room.fanout.subscribers[subscriber].participant.value)"
+                    let session = loop.session(room.fanout.subscribers[subscriber].token)
+                    // A client whose connection broke in the middle of a request begins anew; the session that it leaves waits for it in vain.
+                    guard session?.isParked != true else { continue }
                     require(pending == 0, "\(name): \(pending) frames are pending though the link is good and everybody reads: \(account)")
-                    guard let session = loop.session(room.fanout.subscribers[subscriber].token), !session.connection.isGone else { continue }
+                    guard let session, !session.connection.isGone else { continue }
                     let client = clients[session.connection.client]
                     // What was on its way on a lost connection counts as delivered, and did not come.
                     require(

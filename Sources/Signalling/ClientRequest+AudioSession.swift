@@ -94,7 +94,7 @@ extension ClientRequest {
         }
     }
 
-    package enum StopMode: String, Codable, Sendable {
+    package enum StopMode: String, CaseIterable, Codable, Sendable {
         case immediate
         /// What is queued goes out first.
         case drain

@@ -2,7 +2,7 @@
 extension RelayMessage {
     /// A client's session as the relay has it.
     package struct SessionState: Codable, Sendable, Equatable {
-        package enum State: String, Codable, Sendable {
+        package enum State: String, CaseIterable, Codable, Sendable {
             case uninitialised
             case inactive
             case active
@@ -108,7 +108,7 @@ extension RelayMessage {
 
     /// Where a subscribed stream stands: refreshed on change, extrapolated by the reader.
     package struct StreamPlayback: Codable, Sendable, Equatable {
-        package enum State: String, Codable, Sendable {
+        package enum State: String, Codable, Sendable, CaseIterable {
             case stopped
             case waiting
             case playing

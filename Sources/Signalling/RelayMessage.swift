@@ -91,7 +91,7 @@ package enum RelayMessage: Sendable, Equatable {
         }
     }
 
-    package enum Proof: String, Codable, Sendable {
+    package enum Proof: String, Codable, Sendable, CaseIterable {
         case certificate
         case token
         case certificateAndToken = "certificate+token"
@@ -149,6 +149,8 @@ package enum RelayMessage: Sendable, Equatable {
         package var playback: StreamPlayback?
         /// `stream.prime`: what is there to be played at once.
         package var primed: Primed?
+        /// `stream.setParameters`: what holds now.
+        package var parameters: ClientRequest.SetParameters?
 
         package init() {}
     }
@@ -200,7 +202,7 @@ package enum RelayMessage: Sendable, Equatable {
         }
     }
 
-    package enum LeaveReason: String, Codable, Sendable {
+    package enum LeaveReason: String, Codable, Sendable, CaseIterable {
         /// It asked to leave, or closed its session.
         case left
         /// Its connection was lost.
@@ -212,6 +214,13 @@ package enum RelayMessage: Sendable, Equatable {
 
 extension RelayMessage.Participant {
     /// The participant as one JSON object.
+    package var encoded: [UInt8] {
+        JSONText.encode(self) ?? Array("{}".utf8)
+    }
+}
+
+extension AudioRoute {
+    /// The route as one JSON object.
     package var encoded: [UInt8] {
         JSONText.encode(self) ?? Array("{}".utf8)
     }

@@ -146,6 +146,8 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         code: "cannot_start_playing", message: "The audio session is not active.", .cannotStartPlaying)
     package static let cannotStartRecording = Refusal(
         code: "cannot_start_recording", message: "The audio session is not active.", .cannotStartRecording)
+    package static let audioSessionsMax = Refusal(
+        code: "audio_sessions_max", message: "The identity has as many audio sessions as it may.", retry: true)
     package static let categoryForbids = Refusal(
         code: "category", message: "The audio session's category does not allow this.", .illegalOperation)
 }

@@ -10,7 +10,7 @@ enum ExitCode: Int32, Sendable, CaseIterable {
     var meaning: String {
         switch self {
         case .ok: "done"
-        case .failure: "something failed: a file, the disk, the certificate authority"
+        case .failure: "something failed: a file, the disk, the certificate authority, what a script expects"
         case .usage: "the command line is wrong"
         case .configuration: "the configuration or the environment is not fit"
         case .connection: "the relay could not be reached, or TLS was refused"

@@ -1,5 +1,6 @@
 import MediaProtocol
 import RelayBase
+import RelayServer
 import Signalling
 
 /// `segue listen`: hears a room, counts what comes, and saves it.
@@ -13,6 +14,8 @@ enum ListenCommand {
                 + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
             "It ends with Ctrl-C, after --for, when a host ends the room, or with --until-end when everything that was published has ended; then it prints a "
                 + "summary. A lost connection is made anew, and what was missed meanwhile comes as far as it is still of use. Where the room has a lobby it waits to be let in. Not let in, or taken out, it ends with exit code 5.",
+            "With --script it plays the part of a phone: it goes through a timeline of activations, interruptions and route changes of its audio session, lost "
+                + "connections among them, tells what happened when, and checks what the script says should have. Deploy/scripts has some, which explain the form.",
             "A host is told who waits in the lobby; 'segue room admit' lets them in.",
         ],
         options: [
@@ -23,6 +26,9 @@ enum ListenCommand {
             .option("--max-layer", "N", "Of streams in several encodings, none above this one; 0 is the lowest."),
             .option("--max-bitrate", "BITS", "Of each video stream, no encoding of more bits a second."),
             .option("--for", "SECONDS", "End after so long."),
+            .option(
+                "--script", "FILE", "Play this script (JSON5), - for standard input, and end with it; exit code 1 when something was not as it says.",
+                completion: .file),
             .flag("--until-end", "End when every stream that was published has ended."),
             .flag("--json", "Print events and the summary as JSON, one object a line."),
             ClientConnect.resumeOption,
@@ -34,10 +40,12 @@ enum ListenCommand {
             .init(
                 "segue listen --room ward --ca ca.pem --cert me.pem --key me-key.pem --token-file me.jwt",
                 "Into a room that asks for a token beside the certificate."),
+            .init("segue listen --room demo --script Deploy/scripts/call.json5", "A phone call in the middle of a conversation."),
             .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute."),
         ])
 
     private static func run(_ arguments: Arguments) throws -> ExitCode {
+        if let script = arguments.string("--script") { return try play(script, arguments) }
         var plan = ListenPlan(room: try arguments.required("--room"))
         plan.clients = try arguments.integer("--clients", in: 1...100_000) ?? 1
         plan.folder = arguments.string("--save")
@@ -55,6 +63,30 @@ enum ListenCommand {
             return failure.code
         }
         return summary.streams.contains { $0.problem != nil || $0.unsavedFrames > 0 } ? .failure : .ok
+    }
+
+    /// What a script does not go with: it is one client that saves nothing and ends by itself.
+    private static let notWithScript = ["--save", "--clients", "--max-layer", "--max-bitrate", "--for", "--until-end"]
+
+    private static func play(_ path: String, _ arguments: Arguments) throws -> ExitCode {
+        let room = try arguments.required("--room")
+        for name in notWithScript where arguments.string(name) != nil || arguments.has(name) {
+            throw UsageFault.conflict("\(name) does not go with --script")
+        }
+        if path == "-", arguments.string("--token-file") == "-" {
+            throw UsageFault.conflict("--script and --token-file cannot both be standard input")
+        }
+        let text = try SecretInput.bytes(path)
+        let script: ListenScript
+        do throws(ServerConfiguration.Invalid) {
+            script = try ListenScript(text: text)
+        } catch {
+            for fault in error.faults { Console.error("\(path): \(Console.plain(fault.text))") }
+            return .configuration
+        }
+        let listener = try ScriptedListener(
+            room: room, script, ClientConnect(arguments, defaultName: "bob"), resumes: !arguments.has("--no-resume"), asJSON: arguments.has("--json"))
+        return try listener.play()
     }
 
     /// - Parameter hasListened: it was in the room, and went by itself; else the failure says what there is to say.

@@ -47,7 +47,7 @@ struct AccountingTests {
         #expect(Self.metric("segue_frames_received_total", text) == 401)
         let entered = try #require(Self.metric("segue_frames_entered_total", text))
         #expect((4 * 401...5 * 401).contains(entered))
-        let ends = ["delivered", "expired", "superseded", "unsubscribed", "refused"].map { end in
+        let ends = ["delivered", "expired", "superseded", "unsubscribed", "interrupted", "refused"].map { end in
             Self.metric("segue_frames_total{end=\"\(end)\"}", text) ?? 0
         }
         #expect(ends.reduce(0, +) == entered)

@@ -30,6 +30,8 @@ struct TestFrame: Equatable {
 final class Received {
     var bytes: [UInt8] = []
     var frames: [(stream: UInt32, number: UInt32, byteCount: Int)] = []
+    /// Of each frame.
+    var flags: [UInt8] = []
     /// Frames in each message, and the kinds of the messages (4: bundle, 5: part).
     var messages: [(kind: UInt8, frames: Int)] = []
     /// Streams with a frame that has come in part.
@@ -102,6 +104,7 @@ final class Received {
         // A payload of one byte is a test's own.
         guard parts[stream] == nil, frame.count == 17 || frame[16...].allSatisfy({ $0 == UInt8(truncatingIfNeeded: number) }) else { return false }
         frames.append((stream, number, frame.count))
+        flags.append(frame[1])
         return true
     }
 
@@ -179,6 +182,15 @@ final class Harness {
     func layer(_ subscriber: Handle, _ slot: StreamSlot) -> LayerChoice { fanout.layers(Int(subscriber.index), slot).current }
     func keyFrameRequest(of slot: StreamSlot) -> Int? { fanout.nextKeyFrameRequest(now: now)?.spatial }
     func wanted(_ slot: StreamSlot) -> LayerSet { fanout.wantedLayers(slot) }
+    func hold(_ subscriber: Handle) { fanout.hold(Int(subscriber.index), now: now) }
+    func release(_ subscriber: Handle) { fanout.release(Int(subscriber.index), now: now) }
+    func hold(_ subscriber: Handle, _ slot: StreamSlot) { fanout.hold(Int(subscriber.index), slot, now: now) }
+    func release(_ subscriber: Handle, _ slot: StreamSlot) { fanout.release(Int(subscriber.index), slot, now: now) }
+    func drainOut(_ subscriber: Handle, _ slot: StreamSlot) { fanout.hold(Int(subscriber.index), slot, drains: true, now: now) }
+    func release(_ subscriber: Handle, _ slot: StreamSlot, at time: UInt32) { fanout.release(Int(subscriber.index), slot, at: time, now: now) }
+    func refresh(_ subscriber: Handle, _ slot: StreamSlot) { fanout.refresh(Int(subscriber.index), slot) }
+    func queued(_ subscriber: Handle, _ slot: StreamSlot) -> (head: UInt64, tail: UInt64, frames: Int) { fanout.queued(Int(subscriber.index), slot) }
+    func startAfresh(_ subscriber: Handle, _ slot: StreamSlot) { fanout.startAfresh(Int(subscriber.index), slot, now: now) }
     func unsubscribe(_ subscriber: Handle, _ slot: StreamSlot) { fanout.unsubscribe(Int(subscriber.index), slot) }
     func account(_ subscriber: Handle) -> FrameAccount { fanout.account(Int(subscriber.index)).account }
     func pending(_ subscriber: Handle) -> UInt64 { fanout.account(Int(subscriber.index)).pending }

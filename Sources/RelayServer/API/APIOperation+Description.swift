@@ -16,6 +16,8 @@ extension APIOperation {
     var description: Description {
         switch self {
         case .readDescription: Description(summary: "This document.", success: 200, schema: "Anything")
+        case .readMessages:
+            Description(summary: "The control messages of sessions (AsyncAPI 3.0).", success: 200, schema: "Anything")
         case .readKeys:
             Description(
                 summary: "The public keys of the relay's statements and grants (RFC 7517).", success: 200, schema: "KeySet",
@@ -100,12 +102,19 @@ extension APIOperation {
           "roundTripMilliseconds": {"type": "number"}, "roundTripMillisecondsMin": {"type": "number"},
           "clockOffsetMilliseconds": {"type": "number"}, "clockUncertaintyMilliseconds": {"type": "number"}, "clockDriftPPM": {"type": "number"},
           "bitrate": {"type": "integer"}, "congested": {"type": "boolean"}, "notSentBytes": {"type": "integer"},
-          "tcpRoundTripMilliseconds": {"type": "number"},
+          "tcpRoundTripMilliseconds": {"type": "number"}, "audioSession": {"$ref": "#/components/schemas/AudioSession"},
           "frames": {"$ref": "#/components/schemas/Frames"}, "reports": {"type": "array", "items": {"$ref": "#/components/schemas/Report"}}}},
+        "AudioSession": {"type": "object", "required": ["state", "category", "mode", "options", "paused", "held"], "properties": {
+          "state": {"enum": ["uninitialised", "inactive", "active", "interrupted"]}, "category": {"type": "string"}, "mode": {"type": "string"},
+          "options": {"type": "integer"}, "paused": {"type": "boolean"}, "held": {"type": "boolean"},
+          "interruption": {"type": "object", "required": ["reason", "own"], "properties": {
+            "reason": {"type": "string"}, "own": {"type": "boolean"}}},
+          "route": {"type": "object", "required": ["inputs", "outputs"], "properties": {
+            "inputs": {"type": "array", "items": {"type": "string"}}, "outputs": {"type": "array", "items": {"type": "string"}}}}}},
         "Frames": {"type": "object", "description": "Where the session's frames went: entered is the sum of all others.",
-          "required": ["entered", "delivered", "expired", "superseded", "unsubscribed", "refused", "pending"], "properties": {
+          "required": ["entered", "delivered", "expired", "superseded", "unsubscribed", "interrupted", "refused", "pending"], "properties": {
           "entered": {"type": "integer"}, "delivered": {"type": "integer"}, "expired": {"type": "integer"}, "superseded": {"type": "integer"},
-          "unsubscribed": {"type": "integer"}, "refused": {"type": "integer"}, "pending": {"type": "integer"}}},
+          "unsubscribed": {"type": "integer"}, "interrupted": {"type": "integer"}, "refused": {"type": "integer"}, "pending": {"type": "integer"}}},
         "Report": {"type": "object", "required": ["stream", "received", "played", "concealed", "late", "concealedShare", "lateShare"], "properties": {
           "stream": {"type": "integer"}, "received": {"type": "integer"}, "played": {"type": "integer"}, "concealed": {"type": "integer"},
           "late": {"type": "integer"}, "concealedShare": {"$ref": "#/components/schemas/Share"}, "lateShare": {"$ref": "#/components/schemas/Share"},

@@ -8,6 +8,7 @@ struct AdminFrames: Codable, Sendable, Equatable {
     let expired: UInt64
     let superseded: UInt64
     let unsubscribed: UInt64
+    let interrupted: UInt64
     let refused: UInt64
     let pending: UInt64
 
@@ -17,6 +18,7 @@ struct AdminFrames: Codable, Sendable, Equatable {
         expired = account.expired
         superseded = account.superseded
         unsubscribed = account.unsubscribed
+        interrupted = account.interrupted
         refused = account.refused
         pending = account.entered &- account.delivered &- account.dropped
     }

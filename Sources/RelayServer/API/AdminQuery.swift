@@ -144,6 +144,7 @@ struct AdminSession: Codable, Sendable, Equatable {
     var congested: Bool?
     var notSentBytes: Int?
     var tcpRoundTripMilliseconds: Double?
+    var audioSession: AdminAudioSession?
     // For who asks for the one session.
     var frames: AdminFrames?
     var reports: [AdminReport]?

@@ -1,3 +1,4 @@
+import AudioSession
 import Reactor
 import RelayBase
 import RelayRooms
@@ -98,11 +99,13 @@ extension EventLoop {
 
     private func session(_ channel: Channel) -> AdminSession? {
         guard isSession(channel) else { return nil }
-        return AdminSession(
+        var shown = AdminSession(
             session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.clientAddress)",
             state: channel.isParked ? .parked : .connected, transport: channel.stream == nil ? .http1 : .http2,
             since: shared.clock.milliseconds(at: channel.openedAt).rounded(), room: channel.membership?.room.name.text,
             participant: channel.membership?.participant.value, loop: index)
+        shown.audioSession = channel.audio.flatMap { audio in audio.snapshot.map { AdminAudioSession($0, audio.route.route) } }
+        return shown
     }
 
     private func facts(_ participants: [(participant: UInt32, token: UInt64)]) -> AdminFinding {

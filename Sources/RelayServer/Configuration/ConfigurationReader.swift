@@ -19,7 +19,7 @@ package struct ConfigurationFault: Error, Equatable, Sendable, CustomStringConve
 }
 
 /// A JSON value of any shape.
-enum JSONValue: Decodable, Equatable {
+package enum JSONValue: Decodable, Equatable, Sendable {
     case null
     case bool(Bool)
     case number(Double)
@@ -27,7 +27,7 @@ enum JSONValue: Decodable, Equatable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         // Every miss costs an error: what there is most of in a long file goes first.
         if let value = try? container.decode(String.self) {
@@ -47,28 +47,28 @@ enum JSONValue: Decodable, Equatable {
 }
 
 /// Takes values out of a JSON object by key, collects faults with the key's path, and in the end names the keys that nobody asked for.
-struct ConfigurationReader {
-    let path: String
+package struct ConfigurationReader {
+    package let path: String
     private var members: [String: JSONValue]
-    private(set) var faults: [ConfigurationFault] = []
+    package private(set) var faults: [ConfigurationFault] = []
 
-    init(_ members: [String: JSONValue], path: String = "") {
+    package init(_ members: [String: JSONValue], path: String = "") {
         self.members = members
         self.path = path
     }
 
     private func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    mutating func fault(_ key: String, _ message: String) {
+    package mutating func fault(_ key: String, _ message: String) {
         faults.append(ConfigurationFault(path: path(of: key), message: message))
     }
 
     /// Whether something is wrong with a key's value already.
-    func hasFault(below key: String) -> Bool {
+    package func hasFault(below key: String) -> Bool {
         faults.contains { $0.path.hasPrefix(path(of: key)) }
     }
 
-    mutating func string(_ key: String) -> String? {
+    package mutating func string(_ key: String) -> String? {
         switch members.removeValue(forKey: key) {
         case nil: return nil
         case .string(let value): return value
@@ -78,7 +78,7 @@ struct ConfigurationReader {
         }
     }
 
-    mutating func bool(_ key: String) -> Bool? {
+    package mutating func bool(_ key: String) -> Bool? {
         switch members.removeValue(forKey: key) {
         case nil: return nil
         case .bool(let value): return value
@@ -88,7 +88,7 @@ struct ConfigurationReader {
         }
     }
 
-    mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+    package mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         switch members.removeValue(forKey: key) {
         case nil: return nil
         case .number(let value):
@@ -101,7 +101,20 @@ struct ConfigurationReader {
         }
     }
 
-    mutating func strings(_ key: String) -> [String]? {
+    package mutating func number(_ key: String, in range: ClosedRange<Double>) -> Double? {
+        switch members.removeValue(forKey: key) {
+        case nil: return nil
+        case .number(let value) where range.contains(value): return value
+        default:
+            fault(key, "must be a number from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+    }
+
+    /// A value of any shape, for whoever takes several.
+    package mutating func value(_ key: String) -> JSONValue? { members.removeValue(forKey: key) }
+
+    package mutating func strings(_ key: String) -> [String]? {
         switch members.removeValue(forKey: key) {
         case nil: return nil
         case .array(let values):
@@ -117,7 +130,7 @@ struct ConfigurationReader {
     }
 
     /// Reads a nested object with a reader of its own, whose faults are kept here.
-    mutating func object(_ key: String, _ read: (inout ConfigurationReader) -> Void) {
+    package mutating func object(_ key: String, _ read: (inout ConfigurationReader) -> Void) {
         switch members.removeValue(forKey: key) {
         case nil: return
         case .object(let values):
@@ -128,7 +141,7 @@ struct ConfigurationReader {
         }
     }
 
-    mutating func objects(_ key: String, _ read: (inout ConfigurationReader) -> Void) {
+    package mutating func objects(_ key: String, _ read: (inout ConfigurationReader) -> Void) {
         switch members.removeValue(forKey: key) {
         case nil: return
         case .array(let values):
@@ -145,11 +158,16 @@ struct ConfigurationReader {
         }
     }
 
+    package func has(_ key: String) -> Bool { members[key] != nil }
+
+    /// Takes what is left without a look, where it cannot be judged.
+    package mutating func ignoreRest() { members.removeAll() }
+
     /// The keys that are left.
-    var keys: [String] { members.keys.sorted() }
+    package var keys: [String] { members.keys.sorted() }
 
     /// All faults, unknown keys included.
-    mutating func finish() -> [ConfigurationFault] {
+    package mutating func finish() -> [ConfigurationFault] {
         for key in keys { fault(key, "is not a known key") }
         members.removeAll()
         return faults

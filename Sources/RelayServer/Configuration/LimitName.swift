@@ -54,6 +54,8 @@ struct LimitName: Sendable {
         LimitName("resumeMilliseconds", 0...3_600_000) { $0.resumeMilliseconds = UInt64($1) },
         LimitName("parkedSessionsMax", count) { $0.parkedSessionsMax = $1 },
         LimitName("parkedSessionsPerIdentityMax", count) { $0.parkedSessionsPerIdentityMax = $1 },
+        LimitName("interruptionMillisecondsMax", time) { $0.interruptionMillisecondsMax = UInt64($1) },
+        LimitName("audioSessionsPerIdentityMax", 1...1_024) { $0.audioSessionsPerIdentityMax = $1 },
     ]
 
     private static let rooms = [

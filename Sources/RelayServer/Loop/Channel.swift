@@ -1,3 +1,4 @@
+import AudioSession
 import HTTPTransport
 import Reactor
 import RelayBase
@@ -54,7 +55,15 @@ final class Channel {
     var unfinished = ByteQueue()
     /// Framed control messages, reserved lane: never behind media.
     var control = ByteQueue()
+    /// How much of ``control`` is the rest of a message that was begun: nothing may go before it.
+    var controlRest = 0
+    /// Bytes of padding that are to be sent when nothing else is due.
+    var paddingBytes = 0
     var pendingPublishes = 0
+    /// The audio session, once the client has said that it has one.
+    var audio: AudioStanding?
+    /// The client wanted to go on with a session that the relay does not have.
+    var hasLostSession = false
     /// What is left of the bit rate in the room that was left last.
     var spentBitRate: BitRateBudget?
     /// Frames of a room that was left may still come.
@@ -173,6 +182,8 @@ final class LocalRoom {
     /// Streams of which receiver reports are to be passed on.
     var noted: [StreamSlot] = []
     var isDirty = false
+    /// Somebody hears less than everything, or has: publishers are told what is of use.
+    var fitsFormats = false
     /// News of who came and went waits in the members' queues.
     var owesPresence = false
     /// Resumed sessions that wait for a key frame.
@@ -191,6 +202,7 @@ struct StreamRoute {
     var isRequested = false
     /// What it asked for.
     var requestedLayers = LayerSet()
+    var requestedAudio: AudioBounds?
     /// Other loops that asked this one.
     var remote: [RemoteRoute] = []
     /// The stream is in the room's list of those to be passed on.
@@ -202,6 +214,7 @@ struct StreamRoute {
     var reception = StreamReception()
     /// What the publisher has been told that is wanted of its stream.
     var demand = StreamDemand()
+    var formatDemand = FormatDemand()
 
     init(entry: StreamEntry) {
         self.entry = entry

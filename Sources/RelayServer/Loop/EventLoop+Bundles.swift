@@ -56,6 +56,7 @@ extension EventLoop {
     /// Ends the connection of a subscriber that the rest of a begun frame was lost for: nothing else that is sent would make sense to it.
     func endBroken(_ room: LocalRoom) {
         guard let token = room.fanout.brokenSubscriber, let channel = channels[Handle(packed: token)] else { return }
+        loseMedia(channel)
         channel.closeReason = channel.closeReason ?? "cache_full"
         endTransport(channel, reason: "cache_full")
     }

@@ -140,12 +140,12 @@ extension EventLoop {
         unsafe EventLoop.move(&channel.unfinished, room, &filled)
         guard channel.unfinished.isEmpty else { return filled }
         guard let membership = channel.membership else {
-            unsafe EventLoop.move(&channel.control, room, &filled)
+            unsafe channel.moveControl(into: room, &filled)
             return filled
         }
         let subscriber = Int(membership.subscriber.index)
         if !membership.room.fanout.subscribers[subscriber].isMidMessage {
-            unsafe EventLoop.move(&channel.control, room, &filled)
+            unsafe channel.moveControl(into: room, &filled)
             // A control message that was begun must be finished before a media message begins.
             guard channel.control.isEmpty else { return filled }
         }
@@ -157,10 +157,14 @@ extension EventLoop {
         let media = unsafe membership.room.fanout.pull(subscriber, into: rest, now: now, upTo: last)
         counters.mediaBytesOut &+= UInt64(media)
         if media > 0 { channel.liveness.lastSaid = now }
-        return filled + media
+        filled += media
+        if channel.paddingBytes > 0, media == 0, last == .data, urgency(of: channel, client: 0) == nil {
+            return unsafe pad(channel, room, from: filled)
+        }
+        return filled
     }
 
-    private static func move(_ queue: inout ByteQueue, _ room: UnsafeMutableRawBufferPointer, _ filled: inout Int) {
+    static func move(_ queue: inout ByteQueue, _ room: UnsafeMutableRawBufferPointer, _ filled: inout Int) {
         let count = min(queue.count, room.count - filled)
         guard count > 0 else { return }
         unsafe UnsafeMutableRawBufferPointer(rebasing: room[filled...]).copyMemory(

@@ -25,6 +25,7 @@ extension EventLoop {
         countReporters()
         closeExpiredCertificates()
         expirePairs()
+        expireInterruptions()
         closeExpiredTokens()
         shared.board.publish(snapshot(), loop: index)
         if index == 0 { shared.audit.tellLoss() }

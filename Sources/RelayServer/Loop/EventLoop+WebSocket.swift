@@ -220,9 +220,7 @@ extension EventLoop {
 
     /// Media ends here: what was begun is finished, and nothing of the room follows.
     private func finishMedia(_ channel: Channel, reason: RelayMessage.LeaveReason) {
-        if let membership = channel.membership {
-            membership.room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished)
-        }
+        if let membership = channel.membership { finishBegun(channel, membership) }
         leaveRoom(channel, reason: reason)
     }
 
@@ -248,6 +246,7 @@ extension EventLoop {
         channel.isGone = true
         leaveRoom(channel, reason: leaving)
         leavePresence(channel)
+        leaveAudio(channel, crashed: leaving == .lost)
         if let timer = channel.timer { timers.cancel(timer) }
         giveBackClaim(of: channel)
         withdrawTickets(of: channel)

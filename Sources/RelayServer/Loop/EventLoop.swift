@@ -44,6 +44,8 @@ final class EventLoop {
     var policyGeneration = 0
     /// Pairing, on the one loop that it lives on.
     let pairDesk: PairDesk?
+    /// Audio sessions, on the one loop that they live on.
+    let audioDesk: AudioSessionDesk?
     /// Sessions that the newest policy has not been asked about yet.
     var reviews: [Handle] = []
     let scratch: TransportScratch
@@ -119,6 +121,7 @@ final class EventLoop {
         self.context = context
         policy = shared.configuration.policy
         pairDesk = index == PairDesk.loop ? PairDesk(shared.pairing, shared.pairWorker, policy: shared.configuration.policy) : nil
+        audioDesk = index == AudioSessionDesk.loop ? AudioSessionDesk(limits: shared.limits) : nil
         now = MonotonicClock.now()
         startedAt = now
         selector = try Selector(calls: calls)
@@ -321,18 +324,20 @@ final class EventLoop {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe: handleAtHome(message)
+        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe, .present, .withdraw: handleAtHome(message)
         case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .presence, .streamAdded, .streamEnded,
-            .memberChanged, .roomEnded:
+            .memberChanged, .memberPresented, .roomEnded:
             handleForMembers(message)
         case .resume(let claim): resume(claim)
         case .arrive(let connection, let claim): arrive(connection, claim)
         case .described(let claim, let joined): complete(claim, joined)
         case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
-        case .interest(let room, let stream, let interest, let layers, let isWanted): setInterest(room, stream, interest, layers, isWanted)
+        case .interest(let room, let stream, let interest, let layers, let audio, let isWanted):
+            setInterest(room, stream, interest, layers, audio, isWanted)
         case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
         case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
         case .pairing(let mail): pairing(mail)
+        case .audioSession(let ask): audioSession(ask)
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)
         case .adminQuery(let query, let ticket): answerAdmin(query, ticket)

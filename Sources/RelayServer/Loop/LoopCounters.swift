@@ -20,6 +20,11 @@ struct LoopCounters: Sendable {
     var framesLostBetweenLoops: UInt64 = 0
     var framesAfterEnd: UInt64 = 0
     var framesMuted: UInt64 = 0
+    /// Of publishers whose audio session does not let them through: interrupted, not active, without a right or an input.
+    var framesInterrupted: UInt64 = 0
+    var framesInactive: UInt64 = 0
+    var framesWithoutRight: UInt64 = 0
+    var framesWithoutInput: UInt64 = 0
     var framesRepeated: UInt64 = 0
     var configurationsDropped: UInt64 = 0
     var sessionsParked: UInt64 = 0
@@ -32,6 +37,8 @@ struct LoopCounters: Sendable {
     /// Times that the kernel was asked about a connection, and how long connections had more to send than the network took.
     var flowSamples: UInt64 = 0
     var heldNanoseconds: UInt64 = 0
+    /// Sent to find out what a connection carries.
+    var paddingBytes: UInt64 = 0
     /// What audits of the queues found wrong: 0 always.
     var framesUnaccounted: UInt64 = 0
     var iterations: UInt64 = 0
@@ -44,6 +51,8 @@ struct LoopCounters: Sendable {
     var sessions = 0
     /// Of those.
     var parked = 0
+    /// Sessions that have been active, and are interrupted or inactive.
+    var sessionsHeld = 0
     var rooms = 0
     var participants = 0
     var waiting = 0
@@ -66,6 +75,7 @@ struct LoopCounters: Sendable {
     var requestErrors: [String: UInt64] = [:]
     var tokensRefused: [String: UInt64] = [:]
     var resumesRefused: [String: UInt64] = [:]
+    var interruptions: [String: UInt64] = [:]
 
     mutating func add(_ other: LoopCounters) {
         accepted &+= other.accepted
@@ -86,6 +96,10 @@ struct LoopCounters: Sendable {
         framesLostBetweenLoops &+= other.framesLostBetweenLoops
         framesAfterEnd &+= other.framesAfterEnd
         framesMuted &+= other.framesMuted
+        framesInterrupted &+= other.framesInterrupted
+        framesInactive &+= other.framesInactive
+        framesWithoutRight &+= other.framesWithoutRight
+        framesWithoutInput &+= other.framesWithoutInput
         framesRepeated &+= other.framesRepeated
         configurationsDropped &+= other.configurationsDropped
         sessionsParked &+= other.sessionsParked
@@ -96,6 +110,7 @@ struct LoopCounters: Sendable {
         sends &+= other.sends
         keyFrameRequests &+= other.keyFrameRequests
         flowSamples &+= other.flowSamples
+        paddingBytes &+= other.paddingBytes
         heldNanoseconds &+= other.heldNanoseconds
         congestedConnections += other.congestedConnections
         bitRates.add(other.bitRates)
@@ -107,6 +122,7 @@ struct LoopCounters: Sendable {
         webSockets += other.webSockets
         sessions += other.sessions
         parked += other.parked
+        sessionsHeld += other.sessionsHeld
         rooms += other.rooms
         participants += other.participants
         waiting += other.waiting
@@ -124,6 +140,7 @@ struct LoopCounters: Sendable {
         requestErrors.merge(other.requestErrors, uniquingKeysWith: &+)
         tokensRefused.merge(other.tokensRefused, uniquingKeysWith: &+)
         resumesRefused.merge(other.resumesRefused, uniquingKeysWith: &+)
+        interruptions.merge(other.interruptions, uniquingKeysWith: &+)
     }
 }
 

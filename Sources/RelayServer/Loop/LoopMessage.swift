@@ -15,6 +15,10 @@ enum LoopMessage: Sendable {
     case moderate(ModerationRequest)
     /// What a changed policy gives a member; `roleBefore` is what it gave until now.
     case review(RoomNumber, ParticipantID, roleBefore: Role, RoomAdmission)
+    /// What the room is to see of a member's audio session.
+    case present(RoomNumber, ParticipantID, MemberPresentation)
+    /// Streams end that their publisher's audio session does not allow any more.
+    case withdraw(RoomNumber, ParticipantID, streams: [UInt32])
     /// Takes one participant out, or with `nil` ends the room for all: for administrators, and for pairs that are no more.
     case evict(RoomName, ParticipantID?, RelayMessage.RemovalReason)
 
@@ -49,11 +53,14 @@ enum LoopMessage: Sendable {
     /// `isForced`: the publisher did not ask for it, and is told too.
     case streamEnded(RoomNumber, stream: UInt32, message: [UInt8], isForced: Bool)
     case memberChanged(RoomNumber, ParticipantID, muted: PublishKinds, message: [UInt8])
+    /// What is seen of a member's audio session has changed.
+    case memberPresented(RoomNumber, ParticipantID, isHeld: Bool, message: [UInt8])
     case roomEnded(RoomNumber, RelayMessage.RemovalReason)
 
     // From a loop with subscribers to the loop of the publisher.
     /// `layers`: what subscribers there get or are to get; said again when it changes.
-    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, isWanted: Bool)
+    /// `audio`: of an audio stream, what the best of them can play.
+    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, audio: AudioBounds?, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32, spatial: Int)
     /// What the receivers on one loop have reported of late.
     case reception(RoomNumber, stream: UInt32, from: Int, ReceptionAggregate)
@@ -62,6 +69,9 @@ enum LoopMessage: Sendable {
 
     // To the loop that pairing lives on.
     case pairing(PairMail)
+
+    // To the loop that audio sessions live on.
+    case audioSession(AudioSessionAsk)
 
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
@@ -86,6 +96,8 @@ enum SessionNews: Sendable {
     case answer(requestID: UInt64, Result<RelayMessage.Answer, Refusal>)
     /// A whole text message.
     case event([UInt8])
+    /// What becomes of its audio session.
+    case audioSession(AudioSessionNews)
     case close(WebSocketCloseCode, reason: String)
 }
 
@@ -100,6 +112,8 @@ struct JoinRequest: Sendable {
 struct MemberProfile: Sendable {
     let identity: RelayMessage.Identity?
     let displayName: String?
+    /// What the room sees of its audio session.
+    var presentation = MemberPresentation()
     /// What never changes of the participant as a JSON object, once its number is known: all but the closing brace.
     var encoded: [UInt8] = []
 }

@@ -63,6 +63,11 @@ struct PrometheusText {
         byLabel("segue_websockets_closed_total", "counter", "WebSockets that ended.", "reason", sum.webSocketsClosed)
         single("segue_sessions", "gauge", "Sessions that said hello.", Double(sum.sessions))
         resumption(sum)
+        single(
+            "segue_sessions_held", "gauge", "Sessions whose audio session is interrupted, or inactive after it was active.",
+            Double(sum.sessionsHeld))
+        byLabel(
+            "segue_interruptions_total", "counter", "Interruptions of audio sessions that began, by reason.", "reason", sum.interruptions)
         single("segue_tokens_accepted_total", "counter", "Bearer tokens accepted.", Double(sum.tokensAccepted))
         byLabel("segue_tokens_refused_total", "counter", "Bearer tokens refused.", "reason", sum.tokensRefused)
         byLabel("segue_request_errors_total", "counter", "Requests that were answered with an error.", "code", sum.requestErrors)
@@ -102,13 +107,17 @@ struct PrometheusText {
         single("segue_frames_after_end_total", "counter", "Frames of streams that had ended.", Double(sum.framesAfterEnd))
         byLabel(
             "segue_frames_refused_total", "counter", "Frames that did not go on from their publisher.", "reason",
-            ["muted": sum.framesMuted, "bit_rate": sum.framesOverBitRate, "repeated": sum.framesRepeated])
+            [
+                "muted": sum.framesMuted, "bit_rate": sum.framesOverBitRate, "repeated": sum.framesRepeated, "interrupted": sum.framesInterrupted,
+                "inactive": sum.framesInactive, "category": sum.framesWithoutRight, "route": sum.framesWithoutInput,
+            ])
         single(
             "segue_configurations_dropped_total", "counter", "Configurations of publishers that may not be heard, dropped for want of cacheBytesMax.",
             Double(sum.configurationsDropped))
         single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
         let ends: [String: UInt64] = [
             "delivered": sum.frames.delivered, "expired": sum.frames.expired, "superseded": sum.frames.superseded,
+            "interrupted": sum.frames.interrupted,
             "unsubscribed": sum.frames.unsubscribed, "refused": sum.frames.refused,
         ]
         byLabel("segue_frames_total", "counter", "Where frames due to subscribers ended.", "end", ends)

@@ -10,11 +10,15 @@ extension EventLoop {
         let route = room.routes[slot.index]
         guard route.entry.address.loop != index else { return }
         let layers = room.fanout.wantedLayers(slot)
-        guard !route.isRequested || layers != route.requestedLayers else { return }
+        let audio = room.fanout.wantedAudio(slot)
+        guard !route.isRequested || layers != route.requestedLayers || audio != route.requestedAudio else { return }
         room.routes[slot.index].isRequested = true
         room.routes[slot.index].requestedLayers = layers
+        room.routes[slot.index].requestedAudio = audio
         let interest = RemoteInterest(loop: index, room: room.handle, slot: slot)
-        post(.interest(room.number, stream: route.entry.info.stream, interest, layers: layers, isWanted: true), to: route.entry.address.loop)
+        post(
+            .interest(room.number, stream: route.entry.info.stream, interest, layers: layers, audio: audio, isWanted: true),
+            to: route.entry.address.loop)
         // What is cached of a layer that no longer comes goes stale unseen.
         for spatial in 0..<LayerChoice.layersMax where route.requestedLayers[spatial] != nil && layers[spatial] == nil {
             room.fanout.forgetPictures(slot, spatial: spatial)
@@ -37,14 +41,22 @@ extension EventLoop {
 
     func withdrawInterest(_ room: LocalRoom, _ route: StreamRoute) {
         let interest = RemoteInterest(loop: index, room: room.handle, slot: StreamSlot(0))
-        post(.interest(room.number, stream: route.entry.info.stream, interest, layers: LayerSet(), isWanted: false), to: route.entry.address.loop)
+        post(
+            .interest(room.number, stream: route.entry.info.stream, interest, layers: LayerSet(), audio: nil, isWanted: false),
+            to: route.entry.address.loop)
     }
 
     /// Another loop wants layers of a stream of a publisher here, or lets go of it.
-    func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ layers: LayerSet, _ isWanted: Bool) {
+    func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ layers: LayerSet, _ audio: AudioBounds?, _ isWanted: Bool)
+    {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
-        defer { tellDemand(room, slot) }
+        defer {
+            tellDemand(room, slot)
+            tellFormat(room, slot)
+        }
         guard let (place, isNew) = room.routes[slot.index].remote.note(interest, isWanted: isWanted) else { return }
+        room.routes[slot.index].remote[place].audio = audio
+        if let audio, audio != .full { room.fitsFormats = true }
         if isNew {
             sendLadder(room, slot, to: interest.loop)
             if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place) }
@@ -52,7 +64,9 @@ extension EventLoop {
         for spatial in room.routes[slot.index].remote[place].adopt(layers) {
             let choice = LayerChoice(spatial: spatial, temporal: layers[spatial] ?? 0)
             // What a late joiner needs goes before everything else through the same ring.
-            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, now: now), remote: place)
+            // Layer 0's configurations have gone there all along.
+            let isConfigured = !isNew && spatial == 0 && !room.routes[slot.index].remote[place].owesConfiguration.contains(0)
+            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, configured: isConfigured, now: now), remote: place)
             guard !hasKey, room.fanout.streams[slot.index].lane == .video else { continue }
             room.fanout.wantKeyFrame(slot, spatial: spatial)
             markDirty(room)

@@ -33,10 +33,12 @@ extension EventLoop {
                 guard let channel = channels[member], !channel.isParked, let membership = channel.membership else { continue }
                 let view = bandwidth(of: channel)
                 tellCongestion(channel, membership, view)
+                if !membership.playbacks.isEmpty { lookAtPlaybacks(channel, membership) }
                 let isTight = view.isLimited || view.isCongested
                 guard room.fanout.hasVideo, hasLayers || isTight || membership.chooser.isHolding else { continue }
-                chooseLayers(membership, view)
+                chooseLayers(channel, membership, view)
             }
+            lookAtFormats(room)
             guard room.fanout.hasVideo else { continue }
             for slot in room.fanout.openSlots {
                 // Changes of layers are done at key frames: what is wanted is less then.
@@ -85,7 +87,7 @@ extension EventLoop {
     // MARK: Subscribers
 
     /// Gives a subscriber the layers that its connection carries.
-    private func chooseLayers(_ membership: Membership, _ view: BandwidthView) {
+    func chooseLayers(_ channel: Channel, _ membership: Membership, _ view: BandwidthView) {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let streams = room.fanout.videoStreams(subscriber) { room.priority($0) }
@@ -98,6 +100,7 @@ extension EventLoop {
             tellDemand(room, stream.slot)
             markDirty(room)
         }
+        probe(channel, membership, streams, view)
     }
 
     /// Subscribes to streams, or changes what is wished of those that are had already.
@@ -115,6 +118,7 @@ extension EventLoop {
         for slot in slots {
             requestInterest(room, slot)
             tellDemand(room, slot)
+            tellFormat(room, slot)
         }
         markDirty(room)
     }

@@ -187,10 +187,10 @@ extension EventLoop {
             let slot = request.slot
             let entry = room.routes[slot.index].entry
             if entry.address.loop == index {
-                // Of a muted publisher nobody would get the key frame.
-                guard let channel = channels[Handle(packed: entry.address.token)], channel.membership?.muted.contains(.video) != true else {
-                    continue
-                }
+                // Of a publisher that is muted, or whose audio session is stopped, nobody would get the key frame.
+                guard let channel = channels[Handle(packed: entry.address.token)], channel.membership?.muted.contains(.video) != true,
+                    channel.membership?.uplinkStop == nil
+                else { continue }
                 counters.keyFrameRequests &+= 1
                 send(channel, .keyFrameRequested(stream: entry.info.stream, layer: room.fanout.hasSpatialLayers(slot) ? request.spatial : nil))
             } else {

@@ -24,6 +24,7 @@ extension EventLoop {
         case .memberChanged(let room, let participant, let muted, let message):
             memberChanged(room, participant, muted: muted)
             tell(room, message, except: nil)
+        case .memberPresented(let room, let participant, let isHeld, let message): memberPresented(room, participant, isHeld: isHeld, message)
         case .roomEnded(let room, let reason): roomEnded(room, reason)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
         case .presence(let room, let message, let except): tellPresence(room, message, except: except)
@@ -84,6 +85,7 @@ extension EventLoop {
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
         counters.participants += 1
+        enterWithAudio(channel)
         return true
     }
 

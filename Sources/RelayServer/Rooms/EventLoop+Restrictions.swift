@@ -2,9 +2,9 @@ import MediaProtocol
 import RelayBase
 import RelayRooms
 
-/// What a host's mute and the policy's bit rate do to a publisher's frames, at the publisher's own loop: a frame that is refused never enters the room.
+/// What a host's mute, the policy's bit rate and its own audio session do to a publisher's frames, at the publisher's own loop: a frame that is refused never enters the room.
 extension EventLoop {
-    /// Whether a frame goes on; what it owes goes before it.
+    /// Whether a frame goes on from here; what it owes goes before it. One that does not may have gone on already, in a copy.
     func passesRestrictions(
         _ channel: Channel, _ membership: Membership, _ place: Int, _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits
     ) -> Bool {
@@ -20,6 +20,12 @@ extension EventLoop {
             switch refusal {
             case .muted: counters.framesMuted &+= 1
             case .bitRate: counters.framesOverBitRate &+= 1
+            case .interrupted:
+                counters.framesInterrupted &+= 1
+                noteMediaWhileInterrupted(channel)
+            case .inactive: counters.framesInactive &+= 1
+            case .category: counters.framesWithoutRight &+= 1
+            case .route: counters.framesWithoutInput &+= 1
             }
             if traits.contains(.configuration) {
                 counters.configurationsDropped &+= UInt64(unsafe membership.hold(Array(bytes), traits, at: place))
@@ -28,14 +34,19 @@ extension EventLoop {
             }
             return false
         }
-        guard membership.published[place].holdsConfiguration else { return true }
+        if membership.published[place].holdsConfiguration { releaseConfigurations(membership, place, traits) }
+        guard membership.isDiscontinuous(at: place, traits) else { return true }
+        unsafe forwardDiscontinuity(membership, place, bytes, traits)
+        return false
+    }
+
+    private func releaseConfigurations(_ membership: Membership, _ place: Int, _ traits: FrameTraits) {
         // One that comes now takes the place of its layer's.
         for held in membership.releaseHeld(at: place) where !traits.contains(.configuration) || held.traits.spatial != traits.spatial {
             counters.framesIn &+= 1
             counters.bytesIn &+= UInt64(held.configuration.count)
             unsafe held.configuration.withUnsafeBytes { unsafe forward(membership.room, membership.published[place].slot, $0, held.traits) }
         }
-        return true
     }
 
     /// - Parameter spatial: the layer; without it, all that somebody gets.

@@ -17,6 +17,8 @@ extension EventLoop {
         case .review(let room, let participant, let roleBefore, let admission):
             if let change = home.review(room, participant, roleBefore: roleBefore, admission) { announce(change) }
         case .describe(let room, let participant, let claim): describe(room, participant, for: claim)
+        case .present(let room, let participant, let presentation): presentAtHome(room, participant, presentation)
+        case .withdraw(let room, let participant, let streams): withdrawAtHome(room, participant, streams)
         case .evict(let name, let participant, let reason): evictAtHome(name, participant, reason)
         default: preconditionFailure("a message for members reached a room's home")
         }
@@ -155,9 +157,14 @@ extension Rooms.Member {
     }
 
     var participant: RelayMessage.Participant {
-        RelayMessage.Participant(
+        var participant = RelayMessage.Participant(
             participant: id.value, identity: profile.identity, displayName: profile.displayName, role: role,
             muted: muted.isEmpty ? nil : muted.streamKinds)
+        let presentation = profile.presentation
+        if presentation.interrupted != nil { participant.interrupted = true }
+        if presentation.isHeld { participant.held = true }
+        participant.route = presentation.route.map { AudioRoute($0) }
+        return participant
     }
 
     /// The same as JSON, made of what was encoded once and what may change.
@@ -165,6 +172,7 @@ extension Rooms.Member {
         var bytes = profile.encoded
         bytes += ",\"role\":\"\(role.rawValue)\"".utf8
         if !muted.isEmpty { bytes += ",\"muted\":[\(muted.streamKinds.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]".utf8 }
+        bytes += profile.presentation.members
         bytes.append(UInt8(ascii: "}"))
         return bytes
     }

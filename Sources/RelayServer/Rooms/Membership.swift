@@ -15,11 +15,16 @@ final class Membership {
     var reports = ReceptionTable()
     /// Streams to come that it wants.
     var standing = StandingWishes()
+    /// Streams that it gets and has said something about.
+    var playbacks: [SubscribedStream] = []
     var chooser = LayerChooser()
+    var probe = BandwidthProbe()
     var congestion = CongestionNews()
     /// Kinds whose frames a host has muted.
     private(set) var muted: PublishKinds = []
     private(set) var bitRate: BitRateBudget?
+    /// Why nothing of its own goes on: its audio session's doing.
+    private(set) var uplinkStop: FrameRefusal?
     /// The latest goes before the next frame that does.
     private let held: HeldConfigurations
     /// Whether a frame must be looked at before it goes on.
@@ -56,7 +61,7 @@ final class Membership {
 
     /// A stream stays looked at until what it has missed is made good.
     func noteRestrictions() {
-        isRestricted = !muted.isEmpty || bitRate != nil || published.contains { $0.gap != nil || $0.holdsConfiguration || $0.repeats != nil }
+        isRestricted = !muted.isEmpty || bitRate != nil || uplinkStop != nil || published.contains { $0.isLookedAt }
     }
 
     /// Why a stream's frame may not go on, or `nil` when it may.
@@ -65,6 +70,10 @@ final class Membership {
         if muted.contains(PublishKinds(published[place].lane)) {
             lose(place, traits, .muted)
             return .muted
+        }
+        if let stop = published[place].isWithdrawn ? .category : uplinkStop {
+            lose(place, traits, stop)
+            return stop
         }
         if let gap = published[place].gap, !isConfiguration, !traits.contains(.key), published[place].gapLayers.contains(traits.spatial) {
             return gap
@@ -111,7 +120,49 @@ final class Membership {
         published[place].hasEnded = true
         published[place].gap = nil
         published[place].gapLayers = SpatialLayers()
+        published[place].discontinuous = SpatialLayers()
+        published[place].isWithdrawn = false
         _ = releaseHeld(at: place)
+    }
+
+    // MARK: The audio session
+
+    /// - Parameter refusal: why nothing goes on, or `nil` when it does again: with key frames, and a first frame of each stream that says so.
+    func stopUplink(_ refusal: FrameRefusal?) {
+        if let refusal, uplinkStop == nil { breakOff(refusal) }
+        uplinkStop = refusal
+        noteRestrictions()
+    }
+
+    /// What comes next of each stream does not follow what has come.
+    func breakOff(_ refusal: FrameRefusal) {
+        for place in published.indices where !published[place].hasEnded && room.fanout.isOpen(published[place].slot) {
+            let layers = room.fanout.allLayers(published[place].slot)
+            for spatial in 0..<LayerChoice.layersMax where layers[spatial] != nil {
+                published[place].discontinuous.insert(spatial)
+                guard published[place].lane == .video else { continue }
+                published[place].gap = published[place].gap ?? refusal
+                published[place].gapLayers.insert(spatial)
+            }
+        }
+        noteRestrictions()
+    }
+
+    /// Whether a frame is to say that it does not follow the last of its stream.
+    func isDiscontinuous(at place: Int, _ traits: FrameTraits) -> Bool {
+        published[place].discontinuous.contains(traits.spatial) && !traits.contains(.configuration)
+    }
+
+    func noteContinuity(at place: Int, _ traits: FrameTraits) {
+        published[place].discontinuous.remove(traits.spatial)
+        noteRestrictions()
+    }
+
+    /// Nothing of its streams goes on; they are about to end. Answers which they are.
+    func withdrawAll() -> [UInt32] {
+        for place in published.indices where !published[place].hasEnded { published[place].isWithdrawn = true }
+        noteRestrictions()
+        return published.filter { $0.isWithdrawn && !$0.hasEnded }.map(\.id)
     }
 }
 
@@ -119,6 +170,14 @@ final class Membership {
 enum FrameRefusal {
     case muted
     case bitRate
+    /// The audio session is interrupted,
+    case interrupted
+    /// is not active,
+    case inactive
+    /// has a category that does not publish,
+    case category
+    /// or its route has no input.
+    case route
 }
 
 struct PublishedStream {
@@ -132,6 +191,10 @@ struct PublishedStream {
     /// The spatial layers that this holds for.
     var gapLayers = SpatialLayers()
     var holdsConfiguration = false
+    /// The spatial layers whose next frame does not follow the last.
+    var discontinuous = SpatialLayers()
+    /// The audio session's category does not allow it: it is about to end.
+    var isWithdrawn = false
     /// After a resumption: frames that the publisher may send once more, not knowing that they have come.
     var repeats: RepeatedFrames?
 
@@ -140,4 +203,7 @@ struct PublishedStream {
         self.slot = slot
         self.lane = lane
     }
+
+    /// A frame of it must be looked at before it goes on.
+    var isLookedAt: Bool { gap != nil || holdsConfiguration || repeats != nil || isWithdrawn || !discontinuous.isEmpty }
 }

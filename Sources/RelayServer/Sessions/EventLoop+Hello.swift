@@ -5,7 +5,7 @@ import Signalling
 import WebSocketProtocol
 
 extension EventLoop {
-    private static let deviceBytesMax = 64
+    private static let deviceBytesMax = SignallingBounds.deviceBytesMax
 
     /// The first request of a session. Whoever has proven nobody's name yet does it here, by a token, or does not get in.
     func hello(_ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello) throws(Refusal) {
@@ -30,6 +30,8 @@ extension EventLoop {
         channel.state = .ready
         counters.sessions += 1
         welcome(channel, id, resumed: nil)
+        if channel.hasLostSession { tellReset(channel) }
+        channel.hasLostSession = false
         enterPresence(channel)
     }
 

@@ -18,6 +18,7 @@ extension EventLoop {
         counters.parked += 1
         counters.sessionsParked &+= 1
         if let membership = channel.membership { membership.room.fanout.park(Int(membership.subscriber.index)) }
+        parkAudio(channel)
         scheduleChannelTimer(channel)
         shared.log.info(
             "session_parked",
@@ -119,6 +120,7 @@ extension Channel {
         deflate = nil
         unfinished = ByteQueue()
         control = ByteQueue()
+        controlRest = 0
         heldInput = ByteQueue()
         claim = nil
         heldUntil = nil

@@ -1,3 +1,4 @@
+import AudioSession
 import HTTPTransport
 import Reactor
 import RelayBase
@@ -37,6 +38,7 @@ extension EventLoop {
 
     private func refuseResume(_ channel: Channel, _ reason: String, as refusal: Refusal = .resumeRefused) -> Refusal {
         counters.resumesRefused[reason, default: 0] &+= 1
+        if refusal == .resumeRefused, reason != "rate" { channel.hasLostSession = true }
         audit("resume", channel, .refused(refusal.code), [("reason", reason)])
         return refusal
     }
@@ -140,6 +142,7 @@ extension EventLoop {
             return
         }
         hold(newcomer, for: nil)
+        let wasParked = channel.isParked
         takeOver(channel, from: newcomer, goesOnWhereItWas: claim.received == nil)
         if let wishes = claim.wishes { wish(channel, wishes) }
         channel.device = claim.device ?? channel.device
@@ -152,6 +155,7 @@ extension EventLoop {
         if let joined, channel.membership?.isOf(joined.room, joined.participant) == true {
             for message in joined.lobby { sendText(channel, message) }
         }
+        resumeAudio(channel, wasParked: wasParked)
         counters.sessionsResumed &+= 1
         shared.log.info("session_resumed", [("session", channel.sessionID), ("address", "\(channel.clientAddress)")])
         if let room = channel.membership?.room { markDirty(room) }
@@ -171,7 +175,7 @@ extension EventLoop {
                 membership.room.fanout.unpark(Int(membership.subscriber.index), asksForKeyFrames: goesOnWhereItWas)
             }
         } else if let membership = channel.membership {
-            membership.room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished)
+            finishBegun(channel, membership)
         }
         channel.exchangeTransport(with: newcomer)
         scheduleChannelTimer(channel)
@@ -214,6 +218,7 @@ extension EventLoop {
     private func resumed(_ channel: Channel, _ joined: Joined?, _ gaps: [RelayMessage.StreamGap]) -> [UInt8] {
         var session = RelayMessage.ResumedSession(room: nil, subscribed: [], published: [], gaps: gaps)
         if case .waiting(let place, _) = channel.state { session.waiting = place.name.text }
+        session.session = channel.audio.flatMap { audio in audio.snapshot.map { sessionState(audio, $0) } }
         guard let membership = channel.membership, let joined, membership.isOf(joined.room, joined.participant) else {
             return session.encoded(participants: [])
         }
@@ -232,6 +237,7 @@ extension EventLoop {
             membership.expectRepeats(at: place, after: last)
             // What is wanted of it may have been said while nobody heard.
             room.routes[stream.slot.index].demand.tellAgain()
+            room.routes[stream.slot.index].formatDemand.tellAgain()
         }
         return session.encoded(participants: joined.participants)
     }
@@ -250,6 +256,7 @@ extension Channel {
         swap(&deflate, &other.deflate)
         swap(&unfinished, &other.unfinished)
         swap(&control, &other.control)
+        swap(&controlRest, &other.controlRest)
         swap(&heldInput, &other.heldInput)
         swap(&lastReceived, &other.lastReceived)
         swap(&liveness.pings, &other.liveness.pings)

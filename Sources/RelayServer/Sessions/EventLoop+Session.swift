@@ -7,11 +7,11 @@ import WebSocketProtocol
 
 extension EventLoop {
     static let protocolVersion = 1
-    private static let displayNameBytesMax = 64
+    private static let displayNameBytesMax = SignallingBounds.displayNameBytesMax
     private static let bytesPerRule = 2
-    private static let sourceBytesMax = 64
-    private static let streamsPerRequestMax = 1_024
-    private static let sourcesPerRequestMax = 16
+    private static let sourceBytesMax = SignallingBounds.sourceBytesMax
+    private static let streamsPerRequestMax = SignallingBounds.streamsPerRequestMax
+    private static let sourcesPerRequestMax = SignallingBounds.sourcesPerRequestMax
     private static let standingSourcesMax = 64
 
     /// One text message of a session. Whatever it is, it gets exactly one answer; only what is not JSON at all closes.
@@ -81,9 +81,10 @@ extension EventLoop {
         case .mute, .remove, .promote, .lock, .end, .admit, .deny: try moderation(channel, id, request)
         case .pairRequest, .pairAccept, .pairDecline, .pairCancel, .pairCode, .pairEnter, .pairList, .pairRevoke, .pairDevices:
             try pairing(channel, id, request)
-        case .sessionInit, .setCategory, .setActive, .interruptionBegan, .interruptionEnded, .routeChanged, .playbackPause, .playbackContinue,
-            .streamStart, .streamPrime, .streamPause, .streamStop, .streamFlush, .streamReset, .setParameters:
-            throw .sessionLost
+        case .sessionInit, .setCategory, .setActive, .interruptionBegan, .interruptionEnded, .routeChanged, .playbackPause, .playbackContinue:
+            try audioSession(channel, id, request)
+        case .streamStart, .streamPrime, .streamPause, .streamStop, .streamFlush, .streamReset, .setParameters:
+            try playback(channel, id, request)
         }
     }
 
@@ -94,6 +95,7 @@ extension EventLoop {
         case .answer(let id, .success(let answer)): send(channel, .ok(id: id, answer))
         case .answer(let id, .failure(let refusal)): refuse(channel, id, refusal)
         case .event(let message): sendText(channel, message)
+        case .audioSession(let news): perform(news, channel)
         case .close(let code, let reason): beginClose(channel, code, reason: reason, counted: reason)
         }
     }
@@ -152,7 +154,8 @@ extension EventLoop {
     /// Begins a join that has been decided: the request is for the room's home, which answers it.
     func beginJoin(_ channel: Channel, _ id: UInt64, _ name: RoomName, _ admission: RoomAdmission, displayName: String?) -> JoinRequest {
         channel.state = .joining(Joining(name: name, admission: admission, policyGeneration: policyGeneration))
-        let profile = MemberProfile(identity: channel.identity, displayName: displayName)
+        let profile = MemberProfile(
+            identity: channel.identity, displayName: displayName, presentation: channel.audio?.presentation ?? MemberPresentation())
         return JoinRequest(name: name, profile: profile, admission: admission, address: address(of: channel), requestID: id)
     }
 
@@ -183,7 +186,7 @@ extension EventLoop {
         // Who leaves and joins again finds the same bit rate as if it had stayed.
         channel.spentBitRate = membership.bitRate ?? channel.spentBitRate
         // A message that was begun is finished first: the WebSocket lives on.
-        if !channel.isGone { room.fanout.finishMessage(Int(membership.subscriber.index), into: &channel.unfinished) }
+        if !channel.isGone { finishBegun(channel, membership) }
         room.members.removeAll { $0.participant == membership.participant }
         if let account = room.fanout.removeSubscriber(membership.subscriber) { channel.liveness.departed.add(account) }
         if !room.openGaps.isEmpty { room.openGaps.removeAll { $0.channel == channel.handle } }
@@ -196,6 +199,7 @@ extension EventLoop {
 
     private func publish(_ channel: Channel, _ id: UInt64, _ publish: ClientRequest.Publish) throws(Refusal) {
         let membership = try membership(channel)
+        try requirePublishing(channel)
         guard let codec = publish.kind == .data ? true : EventLoop.isKnown(publish.codec, kind: publish.kind) else {
             throw .unknownCodec(publish.codec)
         }
@@ -225,6 +229,7 @@ extension EventLoop {
 
     private func subscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Subscribe) throws(Refusal) {
         let membership = try membership(channel)
+        try requireSubscribing(channel)
         if let member = request.wishOutOfRange { throw .badValue(member) }
         let wishes = LayerWishes(request)
         let slots = try slots(membership, request)
@@ -276,9 +281,13 @@ extension EventLoop {
                 slots.append(slot)
             }
         }
+        membership.playbacks.removeAll { slots.contains($0.slot) }
         for slot in slots { room.fanout.unsubscribe(Int(membership.subscriber.index), slot) }
         releaseInterest(room)
-        for slot in slots { tellDemand(room, slot) }
+        for slot in slots {
+            tellDemand(room, slot)
+            tellFormat(room, slot)
+        }
         var answer = RelayMessage.Answer()
         answer.subscribed = room.fanout.subscribed(Int(membership.subscriber.index)).map { room.fanout.streams[$0.index].id }
         send(channel, .ok(id: id, answer))
