@@ -29,7 +29,10 @@ func testTarget(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "segue",
-    products: [.executable(name: "segue", targets: ["segue"])],
+    products: [
+        .executable(name: "segue", targets: ["segue"]),
+        .library(name: "AudioSessionBridge", targets: ["AudioSessionBridge"]),
+    ],
     targets: [
         // System modules: thin shims for macros and for what Swift's Glibc module lacks.
         .target(name: "CLinux"),
@@ -47,6 +50,8 @@ let package = Package(
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
         // Optimized in debug builds too, with its tests: they explore its states by the hundred thousand.
         .target(name: "AudioSession", dependencies: ["RelayBase"], swiftSettings: strict + optimized),
+        // For apps, on Apple's platforms too: see Sources/IOS-BRIDGE.md.
+        swiftTarget("AudioSessionBridge", ["AudioSession"]),
         swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession"]),
         // A whole relay in virtual time: the core as the loops drive it, with clients and links, from one seed.
         // Optimized in debug builds too: what it checks is the core, which is not, and a run takes a quarter of the time.
@@ -123,6 +128,7 @@ let package = Package(
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
         .testTarget(name: "AudioSessionTests", dependencies: ["AudioSession", "RelayBase"], swiftSettings: strict + optimized),
+        testTarget("AudioSessionBridgeTests", ["AudioSessionBridge", "AudioSession", "Signalling"]),
         testTarget("SignallingTests", ["Signalling", "AudioSession", "RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("ReactorTests", ["Reactor", "RelayBase", "CLinux"]),
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),

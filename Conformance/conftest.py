@@ -10,12 +10,46 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from support.protocol_description import Description  # noqa: E402
 from support.relay import Relay, binary  # noqa: E402
+from support.traffic import TRAFFIC, Judge, Verdict  # noqa: E402
+
+VERDICT = pytest.StashKey[tuple[Verdict, Description]]()
+FAULTS_SHOWN_MAX = 50
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not binary().exists():
         raise pytest.UsageError(f"no relay at {binary()}: build it (`swift build -c release`) or name another by SEGUE_BIN")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    TRAFFIC.begin(item.nodeid, item.get_closest_marker("hostile") is not None)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Holds every control message of the run against the protocol's description; one that is not in it fails the run."""
+    if not TRAFFIC.records:
+        return
+    description = Description.of_binary()
+    verdict = Judge(description).judge(TRAFFIC.records)
+    session.config.stash[VERDICT] = verdict, description
+    if verdict.faults and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if (found := config.stash.get(VERDICT, None)) is None:
+        return
+    verdict, description = found
+    if verdict.faults:
+        terminalreporter.section("messages that are not as described", red=True)
+        for fault in verdict.faults[:FAULTS_SHOWN_MAX]:
+            terminalreporter.line(fault)
+        if (more := len(verdict.faults) - FAULTS_SHOWN_MAX) > 0:
+            terminalreporter.line(f"and {more} more")
+    terminalreporter.line(verdict.summary(description))
 
 
 @pytest.fixture(scope="module")

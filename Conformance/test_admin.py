@@ -94,6 +94,16 @@ def test_rooms_participants_streams_and_sessions(setting: AdminSetting, over: st
         assert sessions[bob.session]["participant"] == bob.participant
 
 
+def test_a_session_has_begun_when_it_has(setting: AdminSetting) -> None:
+    """However often one asks, and whatever the clocks' fractions."""
+    with Member(setting, "alice") as alice:
+        told = set()
+        for _ in range(40):
+            told.add(setting.read(f"/v1/sessions/{alice.session}")["since"])
+            time.sleep(0.003)
+        assert len(told) == 1 and float(told.pop()).is_integer()
+
+
 def test_lists_come_in_parts_in_a_fixed_order(setting: AdminSetting) -> None:
     with Member(setting, "alice") as alice, Member(setting, "bob") as bob, Member(setting, "alice") as again:
         wanted = sorted(member.session for member in (alice, bob, again))

@@ -158,6 +158,18 @@ def test_check_fails_where_serve_does(setting: Setting, break_it: Callable[[Sett
         assert told in refusal.stderr, refusal
 
 
+def test_a_congestion_control_that_the_kernel_lacks_is_a_fault(setting: Setting) -> None:
+    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    for good in [*known, ""]:
+        code, findings = setting.check(congestionControl=good)
+        assert code == 0 and not having(findings, "fail", "congestionControl"), findings
+    for wrong in ("cubik", "no such thing", "x" * 15):
+        code, findings = setting.check(congestionControl=wrong)
+        told = having(findings, "fail", "congestionControl")
+        assert code == 3 and told and all(name in told[0] for name in known), findings
+        assert "congestionControl" in setting.refusal().stderr
+
+
 def test_a_taken_proxy_listener_is_told(setting: Setting) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -62,6 +62,7 @@ def test_others_see_layers_and_priority(setting: Setting) -> None:
         assert [layer["width"] for layer in info["layers"]] == [320, 640, 1280]
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "members, member",
     [
@@ -84,6 +85,7 @@ def test_layers_that_cannot_be_are_refused(setting: Setting, members: dict, memb
     assert answer["code"] == "bad_value" and member in answer["message"], answer
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "wish",
     [

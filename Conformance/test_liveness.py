@@ -118,6 +118,7 @@ def test_keep_alive_messages_fill_silence_and_nothing_else(setting: AdminSetting
         assert not [event for event in speaker.events if event["type"] == "keepalive"], "it did not wish for any"
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("wish", [999, 60_001, 0, -1, 1e300])
 def test_keep_alive_wishes_have_bounds(setting: AdminSetting, wish: float) -> None:
     with Session(setting.relay, setting.clients["alice"], greets=False) as session:
@@ -288,6 +289,7 @@ def test_server_time_has_fractions_of_a_millisecond(setting: AdminSetting) -> No
         assert abs(times[0] - time.time() * 1_000) < 5_000
 
 
+@pytest.mark.hostile
 def test_lies_about_exchanges_are_passed_over(setting: AdminSetting) -> None:
     with Session(setting.relay, setting.clients["alice"]) as session:
         answer = session.ask("time", clientTime=1)
@@ -369,6 +371,7 @@ def test_reports_reach_the_publisher_from_every_loop(
         receiver.close()
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "members",
     [
@@ -382,6 +385,7 @@ def test_reports_beyond_reason_are_refused(setting: AdminSetting, members: dict)
         assert session.refusal("report", streams=[report(1, **members)]) == "bad_value"
 
 
+@pytest.mark.hostile
 def test_reports_of_what_is_not_received_are_passed_over(setting: AdminSetting) -> None:
     with Session(setting.relay, setting.clients["alice"]) as session, Session(setting.relay, setting.clients["bob"]) as publisher:
         assert session.refusal("report", streams=[]) == "not_in_room"

@@ -550,6 +550,7 @@ def test_a_damaged_state_is_told(setting: Setting, tmp_path: Path) -> None:
 # MARK: Codes
 
 
+@pytest.mark.hostile
 def test_codes_are_bound_to_their_session_and_to_one_use(setting: Setting) -> None:
     with sessions(setting, "alice", "bob") as (alice, bob), setting.session("carol") as carol:
         first = carol.ask("pair.code")["code"]

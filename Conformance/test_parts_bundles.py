@@ -11,7 +11,7 @@ import pytest
 from support.h2_websocket import H2Client
 from support.raw_websocket import BINARY, TEXT, RawWebSocket, frame
 from support.relay import Relay
-from support.session import AUDIO, BUNDLE, CONFIGURATION, KEY, PART, PATH, SUBPROTOCOL, VIDEO, Session, Unpacker, frame_message
+from support.session import AUDIO, BUNDLE, CONFIGURATION, ENCRYPTED, KEY, PART, PATH, SUBPROTOCOL, VIDEO, Session, Unpacker, frame_message
 
 BOTH = pytest.mark.parametrize("http", ["1.1", "2"])
 numbers = itertools.count()
@@ -231,6 +231,20 @@ def test_neither_is_taken_from_a_client(relay: Relay, kind: int, name: str) -> N
         assert end.code == 1003 and name in end.reason
 
 
+@pytest.mark.parametrize("kind, name", [(BUNDLE, "bundles"), (PART, "parts")])
+@pytest.mark.parametrize("flags", [0, ENCRYPTED])
+@pytest.mark.parametrize("body", [b"", b"\xff" * 7, struct.pack("!I", 1 << 20)], ids=["empty", "cut short", "too long"])
+def test_neither_is_looked_into(relay: Relay, kind: int, name: str, flags: int, body: bytes) -> None:
+    """Whatever is wrong with it besides, it is refused for what it is."""
+    with Session(relay) as session:
+        session.ask("join", room=room())
+        stream = session.publish("video")
+        session.send_message(struct.pack("!BBBBIII", 0x10 | kind, flags, 0, 0x7F, stream, 0, 0) + body)
+        end = session.closed()
+        assert end.code == 1003 and name in end.reason
+
+
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "wishes",
     [{"bundles": {"delayMilliseconds": 11}}, {"bundles": {"delayMilliseconds": -0.1}}, {"keepAliveMilliseconds": 100}, {"keepAliveMilliseconds": 1e300}],

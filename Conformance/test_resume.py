@@ -7,91 +7,18 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from support import metrics
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
+from support.resuming import Setting, measure, wait_until, warm_up
 from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
 
 GRACE = 8.0
 # Of audio and video: long enough for a machine that is busy with other things.
 DEADLINE = 1.5
 LOOPS = 4
-
-
-def measure(relay: Relay, name: str, label: str = "") -> float:
-    status, _, text = relay.get("/metrics")
-    assert status == 200
-    return sum(value for sample, labels, value in metrics.parse(text) if sample == name and label in ("", *labels.values()))
-
-
-def wait_until(what: str, condition: Callable[[], bool], seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.02)
-
-
-def warm_up(publisher: Session, kind: str, stream: int, listener: Session) -> None:
-    """Between loops a subscription takes its time: sends until the listener has a frame, and has all that follow."""
-    sent = []
-    while not listener.payloads(stream):
-        sent.append(b"warm-up %d" % len(sent))
-        publisher.media(kind, stream, sent[-1], KEY if kind == "video" else 0)
-        listener.drain(0.1)
-    listener.frame(sent[-1])
-    listener.frames.clear()
-    publisher.events.clear()
-
-
-class Setting:
-    def __init__(self, relay: Relay, authority: Authority, identities: dict[str, Identity]):
-        self.relay, self.authority, self.identities = relay, authority, identities
-        self.room = f"room-{os.urandom(4).hex()}"
-        self.sessions: list[Session] = []
-
-    def open(self, name: str, relay: Relay | None = None, **options) -> Session:
-        session = Session(relay or self.relay, self.identities[name], **options)
-        self.sessions.append(session)
-        return session
-
-    def back(self, session: Session, name: str, relay: Relay | None = None, *, token: str | None = None, received: list | None = None, **options) -> Session:
-        resume = {"token": token or session.welcome["resumeToken"], "received": received or received_by(session)}
-        again = self.open(name, relay, hello={"resume": resume}, **options)
-        again.last_id += 1000
-        again.sequences = session.sequences
-        return again
-
-    def parkings(self, session: Session) -> int:
-        """How often the session has lost its connection."""
-        return sum(session.welcome["session"] in line for line in self.relay.log().splitlines() if '"session_parked"' in line)
-
-    def lose(self, session: Session, lose: Callable[[], None]) -> None:
-        """Has the session lose its connection, and waits until the relay knows."""
-        before = self.parkings(session)
-        lose()
-        wait_until("the session is parked", lambda: self.parkings(session) > before)
-
-    def parked(self) -> int:
-        return int(measure(self.relay, "segue_sessions_parked"))
-
-    def close(self) -> None:
-        for session in self.sessions:
-            session.close()
-
-
-def received_by(*sessions: Session) -> list[dict]:
-    """What a client says that it has."""
-    last: dict[int, dict] = {}
-    for session in sessions:
-        for frame in session.frames:
-            if frame.kind != CONFIGURATION:
-                timestamp = int.from_bytes(frame.message[12:16], "big")
-                last[frame.stream] = {"stream": frame.stream, "sequence": frame.sequence, "timestamp": timestamp}
-    return list(last.values())
 
 
 @pytest.fixture(scope="module")
@@ -223,6 +150,7 @@ def test_who_does_not_come_back_in_time_is_lost(setting: Setting) -> None:
         assert refused.value.code == "resume_refused"
 
 
+@pytest.mark.hostile
 def test_a_token_is_its_owners_and_good_once(setting: Setting) -> None:
     with Breakable(setting.relay) as proxy:
         ann = setting.open("ann", proxy.relay)
@@ -240,6 +168,8 @@ def test_a_token_is_its_owners_and_good_once(setting: Setting) -> None:
         assert again.welcome["resumed"]["room"]["room"] == setting.room
         second = again.welcome["resumeToken"]
         assert second != first
+        # Its first word says that it has the new token.
+        assert again.ask("time", clientTime=0)
         with pytest.raises(Refused):
             setting.back(ann, "ann")
         assert again.ask("time", clientTime=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 from support.breakable import Breakable
 from support.relay import Relay, binary
+from support.session import CONFIGURATION, KEY, Session
 
 SECONDS = 8
+DISCONTINUITY = 0x04
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +24,16 @@ def tone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         ["ffmpeg", "-y", "-loglevel", "error", "-f", "lavfi", "-i", f"sine=duration={SECONDS}", "-c:a", "libopus", str(path)], check=True, timeout=60
     )
+    return path
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key frame a second, 25 frames a second."""
+    path = tmp_path_factory.mktemp("media") / "clip.ivf"
+    source = ("-f", "lavfi", "-i", f"testsrc=duration={SECONDS}:size=160x120:rate=25")
+    codec = ("-c:v", "libvpx", "-g", "25", "-keyint_min", "25", "-b:v", "100k", "-deadline", "realtime")
+    subprocess.run(["ffmpeg", "-y", "-loglevel", "error", *source, *codec, str(path)], check=True, timeout=60)
     return path
 
 
@@ -47,7 +60,7 @@ def test_both_ends_lose_their_connections_again_and_again(loops_relay: Relay, to
     with Breakable(loops_relay) as here, Breakable(loops_relay) as there:
         room = f"lossy-{http}"
         listener = start(there.relay, "listen", "--room", room, "--save", tmp_path, "--until-end", "--json", "--http", http)
-        publisher = start(here.relay, "publish", "--room", room, "--wait-for-subscribers", 1, "--json", "--http", http, tone)
+        publisher = start(here.relay, "publish", "--room", room, "--wait-for-subscribers", 1, "--json", "--send-late", "--http", http, tone)
         time.sleep(4)
         for turn in range(6):
             (here if turn % 2 else there).last.reset()
@@ -72,7 +85,7 @@ def test_both_ends_lose_their_connections_again_and_again(loops_relay: Relay, to
 def test_a_publishers_loss_costs_its_listeners_nothing(loops_relay: Relay, tone: Path, tmp_path: Path) -> None:
     with Breakable(loops_relay) as here:
         listener = start(loops_relay, "listen", "--room", "unbroken", "--save", tmp_path, "--until-end", "--json")
-        publisher = start(here.relay, "publish", "--room", "unbroken", "--wait-for-subscribers", 1, "--json", tone)
+        publisher = start(here.relay, "publish", "--room", "unbroken", "--wait-for-subscribers", 1, "--json", "--send-late", tone)
         time.sleep(4)
         for _ in range(3):
             here.last.reset()
@@ -83,6 +96,52 @@ def test_a_publishers_loss_costs_its_listeners_nothing(loops_relay: Relay, tone:
     stream = heard[-1]["streams"][0]
     assert sent[-1]["resumptions"] == 3
     assert stream["frames"] == sent[-1]["streams"][0]["frames"] and stream["missingFrames"] == 0 and stream["reorderedFrames"] == 0
+
+
+@pytest.mark.parametrize("kind", ["audio", "video"])
+def test_an_outage_is_not_made_good_in_a_burst(loops_relay: Relay, tone: Path, clip: Path, kind: str) -> None:
+    """What has become too late while nobody got through is left out (of video up to the next key frame), said so, and what comes then is live."""
+    room = f"outage-{kind}"
+    with Session(loops_relay) as listener, Breakable(loops_relay) as here:
+        listener.ask("join", room=room)
+        listener.ask("subscribe", all=True)
+        media = tone if kind == "audio" else clip
+        publisher = start(here.relay, "publish", "--room", room, "--wait-for-subscribers", 1, "--loop", 10, "--json", media)
+        stream = listener.event("stream.published")["stream"]
+        listener.wait("a first frame", lambda: listener.payloads(stream) or None)
+        listener.drain(1.5)
+        here.shut_out()
+        here.last.reset()
+        listener.drain(3)
+        before = len(listener.payloads(stream))
+        here.let_in()
+        # Within one turn of the listener's clock after the first frame, nothing but what is due.
+        listener.wait("a frame after the outage", lambda: len(listener.payloads(stream)) > before or None)
+        first = time.monotonic()
+        counts = []
+        while time.monotonic() - first < 1:
+            listener.drain(0.1)
+            counts.append(len(listener.payloads(stream)) - before)
+        publisher.send_signal(signal.SIGINT)
+        code, sent, err = finish(publisher)
+        assert code == 0, err
+        listener.drain(0.5)
+    (summary,) = sent
+    own = summary["streams"][0]
+    frames = [frame for frame in listener.frames if frame.stream == stream and frame.kind != CONFIGURATION]
+    # 50 frames of audio a second, 25 of video: without the skip, three seconds' worth would come at once.
+    per_second = 50 if kind == "audio" else 25
+    assert counts[1] < 2 * per_second, counts
+    assert own["framesSkipped"] > 1.5 * per_second
+    assert len(frames) == own["frames"]
+    sequences = [frame.sequence for frame in frames]
+    jumps = [(one, other) for one, other in zip(sequences, sequences[1:], strict=False) if other != one + 1]
+    assert sum(other - one - 1 for one, other in jumps) == own["framesSkipped"]
+    # Of the frame behind the gap it is said that what came before does not lead there, and of video it is a key frame.
+    for _, sequence in jumps:
+        flags = next(frame.flags for frame in frames if frame.sequence == sequence)
+        assert flags & DISCONTINUITY and (kind == "audio" or flags & KEY)
+    print(f"{own['framesSkipped']} frames left out, {counts[0]} within 100 ms of the comeback")
 
 
 def test_no_resume_ends_with_the_connection(loops_relay: Relay, tmp_path: Path) -> None:

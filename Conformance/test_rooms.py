@@ -166,6 +166,7 @@ def test_each_role_may_what_it_may(setting: Setting) -> None:
     assert present["host"][0].event("participant.joined", participant=present["reed"][1])["role"] == "recorder"
 
 
+@pytest.mark.hostile
 def test_a_role_that_the_policy_does_not_give_is_refused(setting: Setting) -> None:
     lena = setting.open("lena")
     for role in ("host", "speaker", "recorder"):
@@ -188,6 +189,7 @@ def test_a_kind_above_the_ceiling_is_refused_whatever_the_role(setting: Setting)
     audrey.publish("audio")
 
 
+@pytest.mark.hostile
 def test_moderation_outside_of_a_room(setting: Setting) -> None:
     host = setting.open("host")
     for request, members in (("mute", {"participant": 1, "muted": True}), ("lock", {"locked": True}), ("end", {}), ("admit", {"participant": 1})):

@@ -163,6 +163,7 @@ SESSION_VIOLATIONS = (
 )
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(("what", "octets", "codes"), SESSION_VIOLATIONS, ids=[row[0] for row in SESSION_VIOLATIONS])
 def test_session_path_refuses(relay: Relay, what: str, octets: bytes, codes: tuple[int, ...]) -> None:
     with RawWebSocket(relay.port, relay.context(), "/v1/session", "segue.v1") as socket:

@@ -1,3 +1,4 @@
+import AudioSession
 import FoundationEssentials
 import RelayBase
 import Signalling
@@ -21,7 +22,11 @@ private func fuzzIncomingRequest(_ bytes: [UInt8]) {
         precondition(incoming.id < 1 << 53, "every id is a whole number that a Float64 holds")
         let written = incoming.request.encoded(id: incoming.id)
         precondition((try? IncomingRequest(decoding: written)) == incoming, "a request that was written is read back")
-        if case .publish(let publish) = incoming.request { _ = publish.description?.memberOutOfRange }
+        switch incoming.request {
+        case .publish(let publish): _ = publish.description?.memberOutOfRange
+        case .routeChanged(let change): fuzzRoute(change)
+        default: break
+        }
     } catch {
         answer(error)
     }
@@ -36,4 +41,25 @@ private func answer(_ fault: SignallingFault) {
     case .unknownType(let id, let type): message = .error(id: id, .unknownType(type))
     }
     precondition((try? RelayMessage.decode(message.encoded)) == message, "a refusal that was written is read back")
+}
+
+/// Whatever a client says of its route is refused with a sentence of bounded length, or comes to something that the room may see.
+private func fuzzRoute(_ change: ClientRequest.RouteChanged) {
+    func ports(_ ports: [AudioPort]) throws(RouteFault) -> [RoutePort] {
+        try ports.map { port throws(RouteFault) in
+            try RoutePort(named: port.type, name: port.name, sampleRate: port.sampleRate, channels: port.channels, latency: port.latency)
+        }
+    }
+    do throws(RouteFault) {
+        let route = try change.route.map { said throws(RouteFault) in
+            try RouteDescription(inputs: try ports(said.inputs), outputs: try ports(said.outputs))
+        }
+        let legacy = try change.legacyRoute.map { text throws(RouteFault) in RouteDescription(try LegacyRoute(named: text)) }
+        var state = RouteState()
+        let outcome = state.apply(RouteChange(RouteChangeReason.reading(wire: change.reason).reason, route: route ?? legacy))
+        precondition(outcome.shown?.outputs.allSatisfy { $0.name == nil } ?? true, "names are private")
+        if let format = outcome.receiveFormat { precondition((1...2).contains(format.channels)) }
+    } catch {
+        precondition(error.text.utf8.count < 512, "a refusal is short")
+    }
 }

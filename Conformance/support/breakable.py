@@ -18,13 +18,14 @@ class Link:
     def __init__(self, client: socket.socket, server: socket.socket):
         self.client, self.server = client, server
         self.frozen = threading.Event()
+        self.deaf = threading.Event()
         for source, target in ((client, server), (server, client)):
             threading.Thread(target=self._pump, args=(source, target), daemon=True).start()
 
     def _pump(self, source: socket.socket, target: socket.socket) -> None:
         try:
             while data := source.recv(65536):
-                if self.frozen.is_set():
+                if self.frozen.is_set() or (source is self.server and self.deaf.is_set()):
                     # A network that is gone: nothing arrives, nothing is refused.
                     continue
                 target.sendall(data)
@@ -35,12 +36,20 @@ class Link:
     def freeze(self) -> None:
         self.frozen.set()
 
+    def deafen(self) -> None:
+        """The client hears nothing any more; what it says still arrives."""
+        self.deaf.set()
+
     def reset(self) -> None:
         """RST to the relay; the client sees its connection end."""
         self.frozen.set()
         self.server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        # close() alone would wait for the thread that is reading.
-        self.server.shutdown(socket.SHUT_RD)
+        try:
+            # close() alone would wait for the thread that is reading.
+            self.server.shutdown(socket.SHUT_RD)
+        except OSError:
+            # It has ended by itself.
+            pass
         self._close()
 
     def end(self) -> None:
@@ -62,21 +71,33 @@ class Link:
 class Breakable:
     """Use as a context manager; `relay` is what clients are pointed at."""
 
-    def __init__(self, relay: Relay):
+    def __init__(self, relay: Relay, port: int | None = None):
+        """In front of the relay's `port`; without it, of its first with TLS."""
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.target = relay.port
+        self.target = port or relay.port
         self.relay = copy.copy(relay)
         self.relay.port = self.listener.getsockname()[1]
         self.links: list[Link] = []
+        self.shut = threading.Event()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
         try:
             while True:
                 client, _ = self.listener.accept()
+                if self.shut.is_set():
+                    client.close()
+                    continue
                 self.links.append(Link(client, socket.create_connection(("127.0.0.1", self.target))))
         except OSError:
             pass
+
+    def shut_out(self) -> None:
+        """Nobody gets through any more, until `let_in`."""
+        self.shut.set()
+
+    def let_in(self) -> None:
+        self.shut.clear()
 
     @property
     def last(self) -> Link:

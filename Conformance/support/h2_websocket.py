@@ -14,6 +14,7 @@ from wsproto.connection import Connection as WebSocketFrames
 from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, TextMessage
 
 from . import tls
+from .traffic import SUBPROTOCOL, Conversation
 
 
 class StreamRefused(Exception):
@@ -154,6 +155,7 @@ class H2WebSocket:
         self.incoming: deque[Event] = deque()
         self.parts: list[str] | list[bytes] = []
         self.ended = False
+        self.conversation = Conversation() if self.subprotocol == SUBPROTOCOL else None
 
     @property
     def subprotocol(self) -> str | None:
@@ -167,6 +169,8 @@ class H2WebSocket:
         self.client.send_data(self.stream_id, data)
 
     def send_text(self, text: str) -> None:
+        if self.conversation:
+            self.conversation.sent(text)
         self.send(TextMessage(data=text))
 
     def send_binary(self, data: bytes) -> None:
@@ -185,6 +189,8 @@ class H2WebSocket:
                     if event.message_finished:
                         whole = self.parts[0][:0].join(self.parts)
                         self.parts = []
+                        if self.conversation:
+                            self.conversation.received(whole)
                         return whole
                 elif isinstance(event, Ping):
                     self.send(event.response())

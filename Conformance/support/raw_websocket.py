@@ -9,6 +9,7 @@ import ssl
 import struct
 
 from . import tls
+from .traffic import SUBPROTOCOL, Conversation
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -70,6 +71,7 @@ class RawWebSocket:
             self.buffer += more
         head, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
         self.head = head.decode("latin-1")
+        self.conversation = Conversation() if subprotocol == SUBPROTOCOL else None
         assert self.head.startswith("HTTP/1.1 101"), self.head
         expected = base64.b64encode(hashlib.sha1(key + GUID).digest()).decode()
         assert f"sec-websocket-accept: {expected}".lower() in self.head.lower(), "§4.2.2 Sec-WebSocket-Accept is wrong"
@@ -82,6 +84,8 @@ class RawWebSocket:
 
     def send(self, data: bytes) -> None:
         """Sends; that the server has closed meanwhile is no fault here, the reading side tells why it did."""
+        if self.conversation:
+            self.conversation.sent_bytes(data)
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
@@ -115,7 +119,10 @@ class RawWebSocket:
             assert length > (125 if octets == 2 else 0xFFFF), "§5.2 the length is not in its shortest form"
         payload = self._take(length)
         assert payload is not None, "the connection ended within a frame"
-        return head[0] & 0x0F, payload, bool(head[0] & 0x80)
+        opcode, final = head[0] & 0x0F, bool(head[0] & 0x80)
+        if self.conversation and opcode == TEXT and final:
+            self.conversation.received_text(payload)
+        return opcode, payload, final
 
     def close_code(self) -> int | None:
         """Reads on to the close frame: its code (1005 when it has none), or None when the connection ended without one."""

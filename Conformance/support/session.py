@@ -18,6 +18,7 @@ from wsproto.events import CloseConnection
 
 from .h2_websocket import H2Client
 from .relay import Identity, Relay
+from .traffic import Conversation
 
 SECONDS_MAX = 20
 PATH, SUBPROTOCOL = "/v1/session", "segue.v1"
@@ -110,7 +111,8 @@ def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flag
 
 
 class _HTTP1:
-    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
+    def __init__(self, relay: Relay, context: ssl.SSLContext | None, fields: Fields):
+        self.conversation = Conversation()
         # `websockets` reads and writes from two threads, and CPython before 3.13 lets both into one TLS object at once: under load about one opening in a
         # thousand loses its request (with one thread for both, none of 8,880 did). That is the client's doing, so it gets a second chance, and only one.
         try:
@@ -122,14 +124,16 @@ class _HTTP1:
         """What it goes over; None: whatever the library opens."""
         return None
 
-    def _open(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
+    def _open(self, relay: Relay, context: ssl.SSLContext | None, fields: Fields):
         self.opening = connect(
-            f"wss://localhost:{relay.port}{PATH}",
+            f"{'wss' if context else 'ws'}://localhost:{relay.port}{PATH}",
             sock=self.connection(relay),
             ssl=context,
             subprotocols=[SUBPROTOCOL],
             additional_headers=fields,
             compression=None,
+            # Its own pings end it where the machine is busy for long; the relay asks often enough who is alive.
+            ping_interval=None,
             max_size=1 << 23,
             open_timeout=SECONDS_MAX,
             close_timeout=5,
@@ -137,13 +141,16 @@ class _HTTP1:
         return self.opening.__enter__()
 
     def send(self, message: str | bytes) -> None:
+        self.conversation.sent(message)
         self.socket.send(message)
 
     def receive(self, seconds: float) -> str | bytes:
         try:
-            return self.socket.recv(timeout=seconds)
+            message = self.socket.recv(timeout=seconds)
         except ConnectionClosed as end:
             raise Closed(end.rcvd and end.rcvd.code, end.rcvd.reason if end.rcvd else "") from None
+        self.conversation.received(message)
+        return message
 
     def close(self) -> None:
         self.opening.__exit__(None, None, None)
@@ -152,10 +159,23 @@ class _HTTP1:
         self.socket.socket.close()
 
 
+class BehindProxy(_HTTP1):
+    """What a proxy that ends TLS would open on `relay.port`: without TLS, behind a PROXY header if there is one."""
+
+    def __init__(self, relay: Relay, fields: Fields = (), header: bytes = b""):
+        self.header = header
+        super().__init__(relay, None, fields)
+
+    def connection(self, relay: Relay) -> socket.socket:
+        opened = socket.create_connection(("127.0.0.1", relay.port), timeout=SECONDS_MAX)
+        opened.sendall(self.header)
+        return opened
+
+
 class _HTTP2:
-    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields):
+    def __init__(self, relay: Relay, context: ssl.SSLContext, fields: Fields, client: H2Client | None = None):
         context.set_alpn_protocols(["h2"])
-        self.client = H2Client(relay.port, context)
+        self.client = client or H2Client(relay.port, context)
         self.socket = self.client.open_websocket(PATH, (SUBPROTOCOL,), fields)
 
     def send(self, message: str | bytes) -> None:
@@ -185,10 +205,14 @@ class _HTTP2:
         self.client.socket.close()
 
 
+Transport = _HTTP1 | _HTTP2
+
+
 class Session:
     """One session that has said hello, unless `greets` is false. Use as a context manager, or keep it in a fixture that closes it.
 
-    Without an `identity` the relay's default one is shown; `context` says exactly what is shown instead. `fields` go with the request that opens it.
+    Without an `identity` the relay's default one is shown; `context` says exactly what is shown instead. `fields` go with the request that opens it. `over` is
+    another session whose HTTP/2 connection it shares.
     """
 
     def __init__(
@@ -201,8 +225,16 @@ class Session:
         context: ssl.SSLContext | None = None,
         fields: Fields = (),
         greets: bool = True,
+        over: Session | None = None,
+        transport: Transport | None = None,
     ):
-        self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context or relay.context(identity=identity), fields)
+        context = context or relay.context(identity=identity)
+        if transport:
+            self.transport = transport
+        elif over:
+            self.transport = _HTTP2(relay, context, fields, over.transport.client)
+        else:
+            self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context, fields)
         self.events: list[dict] = []
         self.frames: list[Frame] = []
         self.unpacker = Unpacker()

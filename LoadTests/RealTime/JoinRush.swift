@@ -36,26 +36,15 @@ struct JoinRush {
         let begin = MonotonicClock.now()
         var asked: [MonotonicInstant] = []
         var joins: [UInt64] = []
-        var unsubscribed = 0
-        // Whoever is in the room subscribes.
-        func subscribe() {
-            while unsubscribed < joins.count, members[unsubscribed].answers[joins[unsubscribed]] != nil {
-                members[unsubscribed].session.send(.subscribe(.init(streams: nil, all: true, delivery: .live)))
-                unsubscribed += 1
-            }
-        }
         for (place, member) in members.enumerated() {
             let due = begin.advanced(byNanoseconds: UInt64(place) * 1_000_000_000 / UInt64(joiners))
             while MonotonicClock.now() < due {
                 try crowd.play(until: min(due, MonotonicClock.now().advanced(byMilliseconds: 1)))
-                subscribe()
             }
             joins.append(member.session.send(.join(.init(room: "stage", displayName: nil))))
+            // Waits at the relay until the join is answered: no round trip of its own.
+            member.session.send(.subscribe(.init(streams: nil, all: true, delivery: .live)))
             asked.append(MonotonicClock.now())
-        }
-        while unsubscribed < joiners, MonotonicClock.now() < begin.advanced(byMilliseconds: 10_000) {
-            try crowd.play(until: MonotonicClock.now().advanced(byMilliseconds: 1))
-            subscribe()
         }
         try crowd.play(seconds: 3)
         let requests = publisher.keyFrameRequests.count - before

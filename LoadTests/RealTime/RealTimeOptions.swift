@@ -2,13 +2,19 @@ import Signalling
 
 /// The command line.
 struct RealTimeOptions {
+    /// Literal throughout: `LoadTests/run --help` prints it from this file, without a build.
     static let help = """
         Usage: Deploy/dev real-time [SCENARIO]… [OPTION]…
 
         Plays scenarios with a real relay and real TCP over an emulated link between network namespaces of its own, and prints
         what was measured beside what is demanded. Needs root and /dev/net/tun. Without a scenario: all.
 
-        \(Scenario.allCases.map { "  \($0.rawValue.padded(to: 9))\($0.summary)" }.joined(separator: "\n"))
+          reader     one reader of 100 stops reading for 30 s
+          rate       2 Mbit/s, 200 kbit/s, 2 Mbit/s again, under audio and three-layer video
+          stall      a subscriber's link stands still for 2 s
+          control    control messages' round trip under a saturated downlink
+          keyframes  200 KB key frames in four sessions, and audio, over one HTTP/2 connection of 5 Mbit/s
+          joins      200 join a room with video within one second
 
           --congestion NAMES  congestion controls of the kernel, separated by commas (cubic, the relay's own)
           --short             a few seconds each, generous bounds: whether it works at all

@@ -125,9 +125,10 @@ extension IdentitySessions {
 
     mutating func changeRoute(of place: Int, reason: RouteChangeReason, into effects: inout [Addressed]) -> Outcome {
         let key = records[place].key
+        var hasStarted = false
         if records[place].isSuspended, reason != .noSuitableRouteForCategory {
             records[place].isSuspended = false
-            if records[place].interruptionReason == nil { _ = reactivate(place, into: &effects) }
+            if records[place].interruptionReason == nil { hasStarted = reactivate(place, into: &effects) }
         }
         switch reason {
         case .unknown, .newDeviceAvailable, .override, .routeConfigurationChange:
@@ -135,9 +136,9 @@ extension IdentitySessions {
         case .oldDeviceUnavailable:
             pausePlayback(of: place, into: &effects)
         case .categoryChange:
-            effects.append(Addressed(key, .applyRights(records[place].traits.category)))
+            if !hasStarted { effects.append(Addressed(key, .applyRights(records[place].traits.category))) }
         case .wakeFromSleep:
-            if records[place].state == .active { effects.append(Addressed(key, .startMedia)) }
+            if records[place].state == .active, !hasStarted { effects.append(Addressed(key, .startMedia)) }
         case .noSuitableRouteForCategory:
             suspend(place, into: &effects)
         }

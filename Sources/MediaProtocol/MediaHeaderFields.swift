@@ -9,6 +9,16 @@ package enum MediaKind: UInt8, CaseIterable, Sendable {
     case bundle = 4
     /// A piece of a frame that was cut: ``MediaPart``.
     case part = 5
+
+    /// The kind of a message, if it is one that goes from the relay to its clients only; whatever else may be wrong with it.
+    package static func ofRelaysOnly(_ message: UnsafeRawBufferPointer) -> MediaKind? {
+        guard message.count >= MediaHeader.byteCount, unsafe message[0] >> 4 == MediaHeader.version else { return nil }
+        switch unsafe MediaKind(rawValue: message[0] & 15) {
+        case .bundle: return .bundle
+        case .part: return .part
+        case .audio, .video, .data, .configuration, nil: return nil
+        }
+    }
 }
 
 /// The second byte of a media frame.

@@ -32,6 +32,8 @@ package struct Readiness: OptionSet, Hashable, Sendable {
     package var promisesRead: Bool { rawValue & (0x1 | 0x8 | 0x10 | 0x2000) != 0 }
     /// The same for writing: room, or a fault.
     package var promisesWrite: Bool { rawValue & (0x4 | 0x8 | 0x10) != 0 }
+    /// A fault, or both directions are finished: told whatever is watched for.
+    package var isOver: Bool { rawValue & (0x8 | 0x10) != 0 }
 }
 
 /// An epoll instance with its buffer of events.

@@ -184,6 +184,9 @@ package final class ResumableSession {
             keepTicket(welcome)
             state = .connected
             return .resumed(resumed)
+        case .refused(_, let refusal) where refusal.retry:
+            if let attempt = loss.attempt { loop.abandon(attempt) }
+            return tryLater(loss)
         case .refused, .closed: return giveUp(loss)
         case .failed(let fault): return tryLater(loss, fault)
         case .opened, .answer, .news, .frame, .writable: return nil
@@ -191,7 +194,10 @@ package final class ResumableSession {
     }
 
     private func tryLater(_ loss: Loss, _ fault: ClientFault) -> Event? {
-        guard fault.mayPass else { return giveUp(loss) }
+        fault.mayPass ? tryLater(loss) : giveUp(loss)
+    }
+
+    private func tryLater(_ loss: Loss) -> Event? {
         var loss = loss
         loss.attempt = nil
         loss.triesAt = loop.now.advanced(byMilliseconds: loss.backoff.next(using: &generator))

@@ -12,7 +12,7 @@ package final class ByteBudget {
     var left: Int { max(0, bytesMax - used) }
 
     /// Takes `count` bytes; answers false, and takes nothing, when they are not there.
-    func take(_ count: Int) -> Bool {
+    package func take(_ count: Int) -> Bool {
         guard count <= bytesMax - used else { return false }
         used += count
         return true
@@ -23,7 +23,7 @@ package final class ByteBudget {
         used += count
     }
 
-    func give(_ count: Int) {
+    package func give(_ count: Int) {
         precondition(count <= used, "only what was taken is given back")
         used -= count
     }

@@ -17,7 +17,8 @@ package struct ResumeOwner: Hashable, Sendable {
 /// Which sessions can be resumed, by the digest of the token that says so: what is looked up is never the secret itself, so that the time a look-up takes tells
 /// nothing of it.
 ///
-/// Each token is good once: whoever claims it takes it out. A claim that comes to nothing, because the claiming connection was lost as well, is given back.
+/// A token that is claimed stays in the table until its session says what becomes of it, and nobody else can claim it meanwhile. A claim that comes to nothing is
+/// given back by its number, from whichever loop it ends on: never into the table of a session that has ended, nor out of another's hands.
 package struct ResumeTable<Digest: Hashable & Sendable>: Sendable {
     /// Where a session lives.
     package struct Session: Hashable, Sendable {
@@ -30,34 +31,60 @@ package struct ResumeTable<Digest: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Tells the claims of a token apart.
+    package struct ClaimNumber: Hashable, Sendable {
+        fileprivate let value: UInt64
+    }
+
     package enum Claim: Sendable, Equatable {
-        case session(Session)
+        case session(Session, ClaimNumber)
         /// Never given out, used, or of a session that is no more.
         case unknown
         /// Another's; it stays good for its owner.
         case anothers
+        /// Another connection of its owner's has claimed it, and that is not settled yet.
+        case claimed
+        /// Its session lives on another loop than may be; it stays good.
+        case elsewhere
     }
 
-    private var sessions: [Digest: Session] = [:]
+    private struct Entry {
+        let session: Session
+        var claim: ClaimNumber?
+    }
+
+    private var entries: [Digest: Entry] = [:]
+    private var claims: UInt64 = 0
 
     package init() {}
 
-    package var count: Int { sessions.count }
+    package var count: Int { entries.count }
 
     package mutating func insert(_ digest: Digest, _ session: Session) {
-        sessions[digest] = session
+        entries[digest] = Entry(session: session)
     }
 
-    package mutating func claim(_ digest: Digest, by owner: ResumeOwner) -> Claim {
-        guard let session = sessions[digest] else { return .unknown }
-        guard session.owner == owner else { return .anothers }
-        sessions[digest] = nil
-        return .session(session)
+    /// - Parameter loop: the only loop that the session may live on; `nil`: any.
+    package mutating func claim(_ digest: Digest, by owner: ResumeOwner, onlyOn loop: Int? = nil) -> Claim {
+        guard let entry = entries[digest] else { return .unknown }
+        guard entry.session.owner == owner else { return .anothers }
+        guard entry.claim == nil else { return .claimed }
+        guard loop == nil || loop == entry.session.address.loop else { return .elsewhere }
+        claims += 1
+        let number = ClaimNumber(value: claims)
+        entries[digest]?.claim = number
+        return .session(entry.session, number)
     }
 
-    /// The session has ended, or has another token now.
+    /// The claim has come to nothing: the token may be claimed again, if its session still is.
+    package mutating func giveBack(_ digest: Digest, _ number: ClaimNumber) {
+        guard entries[digest]?.claim == number else { return }
+        entries[digest]?.claim = nil
+    }
+
+    /// The session has ended, or its client has another token for certain.
     package mutating func remove(_ digest: Digest) {
-        sessions[digest] = nil
+        entries[digest] = nil
     }
 }
 

@@ -260,6 +260,7 @@ package final class Simulator {
     /// A publisher's frame has come to its loop: whatever lies between it and the one before of its layer never will.
     func came(_ room: UInt32, _ header: MediaHeader) {
         let key = UInt64(room) << 32 | UInt64(header.stream.rawValue)
+        streams[key]?.noteArrival(header, at: now)
         guard streams[key]?.isLayered == false else { return }
         if streams[key]?.lastCame == nil { streams[key]?.firstCame = header.sequence }
         if let last = streams[key]?.lastCame, header.sequence != last &+ 1 { streams[key]?.holes.append((last, header.sequence)) }
@@ -299,11 +300,25 @@ struct StreamTruth {
     var lastCame: UInt32?
     /// Frames that were lost with their publisher's connection lie between these.
     var holes: [(before: UInt32, behind: UInt32)] = []
+    /// By spatial layer.
+    private var arrivals: [ArrivalMemory] = []
 
     init(first: UInt32, isLayered: Bool) {
         self.first = first
         self.isLayered = isLayered
         last = first
+    }
+
+    mutating func noteArrival(_ header: MediaHeader, at instant: MonotonicInstant) {
+        let spatial = Int(header.layer.spatial)
+        while arrivals.count <= spatial { arrivals.append(ArrivalMemory()) }
+        arrivals[spatial].note(header.sequence, at: instant)
+    }
+
+    /// When a frame came to its publisher's loop; `nil`: so long ago that it is not known any more.
+    func arrival(of header: MediaHeader) -> MonotonicInstant? {
+        let spatial = Int(header.layer.spatial)
+        return spatial < arrivals.count ? arrivals[spatial].arrival(of: header.sequence) : nil
     }
 }
 

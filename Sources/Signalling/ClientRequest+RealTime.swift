@@ -34,6 +34,9 @@ extension ClientRequest {
             self.token = token
             self.received = received
         }
+
+        /// A spatial layer is 0 to 7, as in a frame's header (protocol document §4.1).
+        package var hasLayerOutOfRange: Bool { received?.contains { !(0...7).contains($0.layer ?? 0) } ?? false }
     }
 
     package struct ReceivedFrame: Codable, Sendable, Equatable {
@@ -99,17 +102,13 @@ package struct StreamLayer: Codable, Sendable, Equatable {
 }
 
 extension StreamLayer {
-    /// As many encodings as a stream may have, and temporal layers as one of them may.
-    package static let countMax = 8
-    package static let bitrateMax = 1_000_000_000.0
-
     /// The first member whose value no layer can have; `nil` when all that are given are possible.
     package var memberOutOfRange: String? {
         if let temporalLayers, !(1...StreamLayer.countMax).contains(temporalLayers) { return "temporalLayers" }
-        if let width, !(1...16_384).contains(width) { return "width" }
-        if let height, !(1...16_384).contains(height) { return "height" }
-        if let frameRate, !(frameRate > 0 && frameRate <= 1_000) { return "frameRate" }
-        if let bitrate, !(bitrate >= 1 && bitrate <= StreamLayer.bitrateMax) { return "bitrate" }
+        if let width, !StreamLayer.pixelCounts.contains(width) { return "width" }
+        if let height, !StreamLayer.pixelCounts.contains(height) { return "height" }
+        if let frameRate, !(frameRate > 0 && frameRate <= StreamLayer.frameRateMax) { return "frameRate" }
+        if let bitrate, !StreamLayer.bitrates.contains(bitrate) { return "bitrate" }
         return nil
     }
 }
@@ -132,15 +131,14 @@ extension ClientRequest.Subscribe {
         let layers = 0..<StreamLayer.countMax
         if let spatial = maxLayer?.spatial, !layers.contains(spatial) { return "maxLayer.spatial" }
         if let temporal = maxLayer?.temporal, !layers.contains(temporal) { return "maxLayer.temporal" }
-        if let maxBitrate, !(maxBitrate >= 1 && maxBitrate <= StreamLayer.bitrateMax) { return "maxBitrate" }
-        // A day: longer than any class's deadline may be.
-        if let maxDelay, !(maxDelay >= 1 && maxDelay <= 86_400_000) { return "maxDelay" }
+        if let maxBitrate, !StreamLayer.bitrates.contains(maxBitrate) { return "maxBitrate" }
+        if let maxDelay, !SignallingBounds.delayMilliseconds.contains(maxDelay) { return "maxDelay" }
         return nil
     }
 }
 
 /// As in WebRTC's priorities (W3C webrtc-priority).
-package enum StreamPriority: String, Codable, Sendable {
+package enum StreamPriority: String, Codable, Sendable, CaseIterable {
     case veryLow = "very-low"
     case low
     case medium

@@ -54,7 +54,7 @@ extension ClientRequest {
 extension RelayMessage {
     package typealias Lock = ClientRequest.Lock
 
-    package enum JoinState: String, Codable, Sendable {
+    package enum JoinState: String, Codable, Sendable, CaseIterable {
         case joined
         /// In the lobby, until a host lets the client in.
         case waiting
@@ -73,7 +73,7 @@ extension RelayMessage {
     }
 
     /// Why a client is not in its room any more, or was not let in from the lobby.
-    package enum RemovalReason: String, Codable, Sendable {
+    package enum RemovalReason: String, Codable, Sendable, CaseIterable {
         case removed
         case ended
         case denied

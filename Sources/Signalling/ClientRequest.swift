@@ -169,7 +169,7 @@ package enum ClientRequest: Sendable, Equatable {
         }
     }
 
-    package enum Delivery: String, Codable, Sendable {
+    package enum Delivery: String, Codable, Sendable, CaseIterable {
         /// Forwarded at once.
         case live
     }
@@ -275,13 +275,15 @@ package struct StreamDescription: Codable, Sendable, Equatable {
 
     /// The first member whose value no stream can have; `nil` when all that are given are possible.
     package var memberOutOfRange: String? {
-        if let sampleRate, !(sampleRate >= 4_000 && sampleRate <= 192_000) { return "sampleRate" }
-        if let channels, !(1...8).contains(channels) { return "channels" }
-        if let frameMilliseconds, !(frameMilliseconds > 0 && frameMilliseconds <= 1_000) { return "frameMilliseconds" }
-        if let width, !(1...16_384).contains(width) { return "width" }
-        if let height, !(1...16_384).contains(height) { return "height" }
-        if let frameRate, !(frameRate > 0 && frameRate <= 1_000) { return "frameRate" }
-        if let timescale, ![48_000, 90_000, 1_000_000].contains(timescale) { return "timescale" }
+        if let sampleRate, !StreamDescription.sampleRates.contains(sampleRate) { return "sampleRate" }
+        if let channels, !StreamDescription.channelCounts.contains(channels) { return "channels" }
+        if let frameMilliseconds, !(frameMilliseconds > 0 && frameMilliseconds <= StreamDescription.frameMillisecondsMax) {
+            return "frameMilliseconds"
+        }
+        if let width, !StreamLayer.pixelCounts.contains(width) { return "width" }
+        if let height, !StreamLayer.pixelCounts.contains(height) { return "height" }
+        if let frameRate, !(frameRate > 0 && frameRate <= StreamLayer.frameRateMax) { return "frameRate" }
+        if let timescale, !StreamDescription.timescales.contains(timescale) { return "timescale" }
         return nil
     }
 }

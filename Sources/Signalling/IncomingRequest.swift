@@ -19,7 +19,7 @@ package struct IncomingRequest: Sendable, Equatable {
         } catch {
             throw .malformed(id: nil, detail: "a request is an object with a string 'type' and a whole number 'id'")
         }
-        guard let number = envelope.id, number <= 9_007_199_254_740_991, let id = UInt64(exactly: number) else {
+        guard let number = envelope.id, number <= Double(SignallingBounds.requestIDMax), let id = UInt64(exactly: number) else {
             throw .malformed(id: nil, detail: "the member 'id' is not a whole number from 0 to 2^53 - 1")
         }
         self.id = id

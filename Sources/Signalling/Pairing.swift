@@ -40,7 +40,7 @@ extension ClientRequest {
 /// What the relay says about pairs. Times are milliseconds since 1970-01-01T00:00Z.
 extension RelayMessage {
     /// What two clients are a pair by.
-    package enum PairBasis: String, Codable, Sendable {
+    package enum PairBasis: String, Codable, Sendable, CaseIterable {
         case policy
         case grant
         case code
@@ -68,7 +68,7 @@ extension RelayMessage {
         }
     }
 
-    package enum PairDirection: String, Codable, Sendable {
+    package enum PairDirection: String, Codable, Sendable, CaseIterable {
         case incoming = "in"
         case outgoing = "out"
     }
@@ -98,7 +98,7 @@ extension RelayMessage {
         }
     }
 
-    package enum PairWithdrawalReason: String, Codable, Sendable {
+    package enum PairWithdrawalReason: String, Codable, Sendable, CaseIterable {
         /// Accepted or declined on another device.
         case answered
         case cancelled
@@ -115,7 +115,7 @@ extension RelayMessage {
         }
     }
 
-    package enum PairRevocationReason: String, Codable, Sendable {
+    package enum PairRevocationReason: String, Codable, Sendable, CaseIterable {
         case revoked
         case expired
         case policy

@@ -108,7 +108,7 @@ extension RelayMessage {
 
     /// Where a subscribed stream stands: refreshed on change, extrapolated by the reader.
     package struct StreamPlayback: Codable, Sendable, Equatable {
-        package enum State: String, Codable, Sendable {
+        package enum State: String, Codable, Sendable, CaseIterable {
             case stopped
             case waiting
             case playing

@@ -91,7 +91,7 @@ package enum RelayMessage: Sendable, Equatable {
         }
     }
 
-    package enum Proof: String, Codable, Sendable {
+    package enum Proof: String, Codable, Sendable, CaseIterable {
         case certificate
         case token
         case certificateAndToken = "certificate+token"
@@ -202,7 +202,7 @@ package enum RelayMessage: Sendable, Equatable {
         }
     }
 
-    package enum LeaveReason: String, Codable, Sendable {
+    package enum LeaveReason: String, Codable, Sendable, CaseIterable {
         /// It asked to leave, or closed its session.
         case left
         /// Its connection was lost.

@@ -105,6 +105,9 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     }
     package static let resumeRefused = Refusal(
         code: "resume_refused", message: "There is no such session to resume: say hello without it.", retry: false)
+    package static let connectionShared = Refusal(
+        code: "connection_shared", message: "The session is not to be had over a connection that others share: come over one of its own.", retry: true
+    )
     package static func proofRequired(_ what: String) -> Refusal {
         Refusal(code: "proof_required", message: "The room asks for \(what) as well.", retry: false)
     }

@@ -99,13 +99,28 @@ enum ListenCommand {
             let client = summary.clients > 1 ? "client \(stream.client), " : ""
             Console.out(
                 "\(client)stream \(stream.stream) \(Console.plain(stream.codec)) of \(Console.plain(stream.participant)): \(stream.frames) frames, "
-                    + "\(stream.bytes) bytes, \(stream.missingFrames) missing, \(stream.reorderedFrames) out of order")
+                    + "\(stream.bytes) bytes, \(stream.missingFrames) missing\(gaps(stream.gaps)), \(stream.reorderedFrames) out of order\(layers(stream))"
+            )
             if let path = stream.framesPath { Console.out("  saved: \(([path] + stream.playablePaths).joined(separator: ", "))") }
             if stream.unsavedFrames > 0 { Console.error("  \(stream.unsavedFrames) frames could not be saved: the disk is too slow") }
             if let problem = stream.problem { Console.error("  \(Console.plain(problem))") }
         }
         for clock in summary.clocks { Console.out("\(summary.clients > 1 ? "client \(clock.client), " : "")\(clock.sentence)") }
         if summary.streams.isEmpty, hasListened { Console.out("nothing was published") }
+    }
+}
+
+extension ListenCommand {
+    /// ` in 2 gaps`.
+    private static func gaps(_ count: UInt64) -> String {
+        count == 0 ? "" : " in \(count) gap\(count == 1 ? "" : "s")"
+    }
+
+    /// Of a stream in several layers: `; layer 0: 120 frames, layer 2: 380 frames, 1 change`.
+    private static func layers(_ stream: ListenSummary.Stream) -> String {
+        guard stream.layers.count > 1 || (stream.layers.first?.spatial ?? 0) > 0 else { return "" }
+        let layers = stream.layers.map { "layer \($0.spatial): \($0.frames) frames" }.joined(separator: ", ")
+        return "; \(layers), \(stream.layerChanges) change\(stream.layerChanges == 1 ? "" : "s")"
     }
 }
 
@@ -132,6 +147,11 @@ struct ListenPlan {
 
 /// What was received, for people and for scripts.
 struct ListenSummary: Encodable {
+    struct Layer: Encodable {
+        var spatial: Int
+        var frames: UInt64
+    }
+
     struct Stream: Encodable {
         var client: Int
         var participant: String
@@ -143,6 +163,9 @@ struct ListenSummary: Encodable {
         var missingFrames: UInt64 = 0
         var gaps: UInt64 = 0
         var reorderedFrames: UInt64 = 0
+        /// The spatial layers that came, lowest first, and how often the relay went from one to another.
+        var layers: [Layer] = []
+        var layerChanges: UInt64 = 0
         var configurations: UInt64 = 0
         var hasEnded = false
         var unsavedFrames: UInt64 = 0

@@ -11,11 +11,33 @@ extension ListeningRoom {
         var recording: Int?
         var account = SequenceAccount()
         var reporting: ReceiverReporting
-        /// The spatial layer that comes: each has its own numbering.
-        var spatialLayer: UInt8 = 0
+        var layers = LayerCounts()
         var configurations: UInt64 = 0
         var unsaved: UInt64 = 0
         var hasEnded = false
+    }
+
+    /// How many frames came of each spatial layer of a stream, and how often another began.
+    struct LayerCounts {
+        /// Of what comes now; each layer has its own numbering.
+        private(set) var current: UInt8 = 0
+        private(set) var changes: UInt64 = 0
+        private var frames: [UInt64] = Array(repeating: 0, count: 16)
+        private var hasBegun = false
+
+        /// - Returns: whether another layer begins.
+        mutating func take(_ layer: UInt8) -> Bool {
+            defer { hasBegun = true }
+            frames[Int(layer & 15)] &+= 1
+            guard layer != current else { return false }
+            current = layer
+            if hasBegun { changes &+= 1 }
+            return true
+        }
+
+        var received: [ListenSummary.Layer] {
+            frames.enumerated().filter { $0.element > 0 }.map { ListenSummary.Layer(spatial: $0.offset, frames: $0.element) }
+        }
     }
 
     /// One session and what it has got.

@@ -315,10 +315,7 @@ final class ListeningRoom {
         if header.kind == .configuration {
             clients[tag].streams[place].configurations += 1
         } else {
-            if clients[tag].streams[place].spatialLayer != header.layer.spatial {
-                clients[tag].streams[place].spatialLayer = header.layer.spatial
-                clients[tag].streams[place].account.beginAnotherNumbering()
-            }
+            if clients[tag].streams[place].layers.take(header.layer.spatial) { clients[tag].streams[place].account.beginAnotherNumbering() }
             clients[tag].streams[place].account.take(sequence: header.sequence, byteCount: frame.byteCount)
             clients[tag].streams[place].reporting.take(header, now: driver.loop.now)
         }
@@ -381,7 +378,8 @@ final class ListeningRoom {
                     .init(
                         client: tag + 1, participant: stream.participant, stream: stream.info.stream, kind: stream.info.kind.rawValue,
                         codec: stream.info.codec, frames: account.frames, bytes: account.bytes, missingFrames: account.missing, gaps: account.gaps,
-                        reorderedFrames: account.reordered, configurations: stream.configurations, hasEnded: stream.hasEnded,
+                        reorderedFrames: account.reordered, layers: stream.layers.received, layerChanges: stream.layers.changes,
+                        configurations: stream.configurations, hasEnded: stream.hasEnded,
                         unsavedFrames: stream.unsaved, framesPath: result?.framesPath, playablePaths: result?.playablePaths ?? [],
                         problem: result?.problem))
             }

@@ -15,7 +15,9 @@ enum PublishCommand {
             "With --simulcast the files are encodings of one picture, lowest first: their video becomes one stream in layers, of which each subscriber gets the "
                 + "one that its connection carries. Their frame rates and codecs must be the same, and the first file's audio goes with them. A layer that "
                 + "nobody wants is not sent; it begins again with its next key frame.",
-            "A lost connection is made anew, and the streams go on; what the relay had not got is sent again.",
+            "A lost connection is made anew, and the streams go on; what the relay had not got is sent again. What has become too late to be live by then, or "
+                + "because the connection takes too little, is left out: of video everything up to the next key frame. With --send-late it is sent all the "
+                + "same, for listeners that record.",
             "Ctrl-C ends in order: the streams are unpublished and the session is closed. Where the room has a lobby it waits to be let in. Not let in, taken "
                 + "out, or not allowed to publish any more, it ends with exit code 5.",
         ],
@@ -26,6 +28,7 @@ enum PublishCommand {
             .option("--wait-for-subscribers", "N", "Begin once N others are in the room."),
             .flag("--simulcast", "The files are encodings of one picture, lowest first."),
             .flag("--ignore-wanted", "With --simulcast: send layers that nobody wants, too."),
+            .flag("--send-late", "After an outage, send what has become late as well."),
             .flag("--json", "Print the summary as JSON."),
             ClientConnect.resumeOption,
             ClientConnect.roleOption,
@@ -61,7 +64,7 @@ enum PublishCommand {
         let simulcast = try SimulcastPlan(arguments, files)
         let publisher = try Publisher(
             ClientConnect(arguments, defaultName: "alice"), PublishFeed(files: files), rate: rate, simulcast: simulcast,
-            resumes: !arguments.has("--no-resume"))
+            resumes: !arguments.has("--no-resume"), isLive: !arguments.has("--send-late"))
         let summary = try publisher.run(room: room, others: others)
         report(summary, asJSON: arguments.has("--json"))
         return summary.problems.isEmpty ? .ok : .failure
@@ -77,6 +80,9 @@ enum PublishCommand {
             Console.out(
                 "stream \(stream.stream) \(stream.codec) of \(stream.file): \(stream.frames) frames, \(stream.bytes) bytes, \(seconds(stream.seconds)) s"
             )
+        }
+        for stream in summary.streams where stream.framesSkipped > 0 {
+            Console.out("stream \(stream.stream): \(stream.framesSkipped) frames left out, too late to be live")
         }
         for stream in summary.streams {
             guard let reception = stream.reception else { continue }

@@ -18,6 +18,8 @@ final class Publisher {
             var layer: Int?
             var frames: UInt64 = 0
             var bytes: UInt64 = 0
+            /// Left out because they had become too late to be live.
+            var framesSkipped: UInt64 = 0
             /// Of media: from the first packet's decode time to the last one's end.
             var seconds: Double = 0
             /// How its receivers had it, as the relay told last.
@@ -43,6 +45,7 @@ final class Publisher {
         let id: StreamID
         let layer: MediaLayer
         var gate = LayerGate()
+        var edge: LiveEdge
         var sequence: UInt32 = 0
         var firstDecode: Int64?
 
@@ -51,6 +54,7 @@ final class Publisher {
             self.source = source
             self.id = id
             self.layer = MediaLayer(spatial: UInt8(layer), temporal: 0)
+            edge = LiveEdge(kind: source.description.kind)
         }
     }
 
@@ -66,17 +70,22 @@ final class Publisher {
     private var progressDue = MonotonicInstant.zero
     private var extensions = ByteQueue()
     private var sent: SentFrames
+    /// Late frames are left out.
+    private let isLive: Bool
+    /// The connection was lost or took nothing, and the timeline has not been caught up with since.
+    private var isBehind = false
 
     /// From the moment that the last awaited listener is in the room: it still has to subscribe.
     private static let settleMilliseconds: UInt64 = 1_000
 
-    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?, resumes: Bool) throws {
+    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?, resumes: Bool, isLive: Bool) throws {
         self.connect = connect
         driver = try ClientDriver()
         conversation = try ClientConversation(driver, connect, exchangesTime: true, resumes: resumes)
         sent = SentFrames(isKept: resumes)
         self.feed = feed
         self.rate = rate
+        self.isLive = isLive
         self.simulcast = simulcast
     }
 
@@ -160,29 +169,39 @@ final class Publisher {
             }
             // What the relay does not take yet waits here, whole; the timeline stays as it is.
             guard conversation.session.canSend else {
+                isBehind = isLive
                 try conversation.turn(until: progressDue)
                 try goOn(&summary)
                 continue
             }
             guard let (file, sample) = feed.next() else { break }
-            summary.latenessMillisecondsMax = max(summary.latenessMillisecondsMax, now.milliseconds(since: due))
-            send(sample, file: file, &summary)
+            send(sample, file: file, due: due, now, &summary)
         }
         // The last packets leave before the streams are unpublished: one connection keeps its order.
         try takeNews(&summary)
     }
 
-    private func send(_ sample: MediaSample, file: Int, _ summary: inout Summary) {
+    private func send(_ sample: MediaSample, file: Int, due: MonotonicInstant, _ now: MonotonicInstant, _ summary: inout Summary) {
         guard let place = tracks.firstIndex(where: { $0.file == file && $0.source.index == sample.streamIndex }) else { return }
         guard tracks[place].gate.passes(isKey: sample.isKey) else { return }
         let track = tracks[place]
-        var flags: MediaFlags = []
+        tracks[place].sequence &+= 1
+        let lateness = now.nanoseconds(since: due)
+        if !track.edge.isLate(lateness) { isBehind = false }
+        guard
+            tracks[place].edge.takes(
+                latenessNanoseconds: lateness, isKey: sample.isKey, isDiscardable: sample.isDiscardable, isBehind: isBehind)
+        else {
+            summary.streams[place].framesSkipped += 1
+            return
+        }
+        summary.latenessMillisecondsMax = max(summary.latenessMillisecondsMax, lateness / 1_000_000)
+        var flags: MediaFlags = tracks[place].edge.takeGap() ? .discontinuity : []
         if sample.isKey { flags.insert(.key) }
         if sample.isDiscardable { flags.insert(.discardable) }
         let header = MediaHeader(
             kind: track.source.description.kind, flags: flags, layer: track.layer, stream: track.id, sequence: track.sequence,
             timestamp: UInt32(truncatingIfNeeded: sample.decodeTimestamp))
-        tracks[place].sequence &+= 1
         extensions.removeAll()
         if let offset = sample.compositionOffset {
             var writer = ExtensionWriter()
@@ -192,7 +211,7 @@ final class Publisher {
         }
         conversation.session.sendFrame(
             header, extensions: unsafe RawSpan(_unsafeBytes: extensions.readable), payload: unsafe sample.payload.span.bytes)
-        unsafe sent.keep(header, Array(extensions.readable), sample.payload)
+        unsafe sent.keep(header, due: due, Array(extensions.readable), sample.payload)
         let first = track.firstDecode ?? sample.decodeNanoseconds
         tracks[place].firstDecode = first
         summary.streams[place].frames += 1
@@ -204,6 +223,7 @@ final class Publisher {
     /// The connection was lost and is there again: what the relay has not got of the streams is sent again, before anything else.
     private func goOn(_ summary: inout Summary) throws {
         for fault in conversation.losses {
+            isBehind = isLive
             progress.clear()
             Console.error("\(Console.plain("\(fault)")): trying to come back")
         }
@@ -215,21 +235,52 @@ final class Publisher {
             progress.clear()
             Console.error("back in the room")
             summary.resumptions += 1
+            let repeated = framesToRepeat(state, &summary)
             for track in tracks {
                 guard state.published.contains(where: { $0.stream == track.id.rawValue }) else {
                     throw CommandFailure(code: .relay, message: "the relay has ended stream \(track.id.rawValue) meanwhile")
                 }
-                let next = sent.first(of: track.id, layer: track.layer, after: lastSequence(of: track.id, track.layer, state))
+                let next = repeated.first { $0.header.stream == track.id && $0.header.layer.spatial == track.layer.spatial }?.header.sequence
                 let header = MediaHeader(
                     kind: .configuration, layer: track.layer, stream: track.id, sequence: next ?? track.sequence, timestamp: 0)
                 conversation.session.sendFrame(header, payload: unsafe track.source.configuration.span.bytes)
             }
-            for frame in sent.frames where isMissing(frame.header, state) {
+            for frame in repeated {
                 summary.framesRepeated += 1
                 conversation.session.sendFrame(frame.header, extensions: unsafe frame.extensions.span.bytes, payload: unsafe frame.payload.span.bytes)
             }
         }
         conversation.resumptions.removeAll()
+    }
+
+    /// What the connection took with it and is still of use.
+    private func framesToRepeat(_ state: RelayMessage.ResumedSession, _ summary: inout Summary) -> [SentFrames.Frame] {
+        let now = MonotonicClock.now()
+        var frames: [SentFrames.Frame] = []
+        var skipped: [MediaHeader] = []
+        for frame in sent.frames where isMissing(frame.header, state) {
+            guard let place = tracks.firstIndex(where: { $0.id == frame.header.stream && $0.layer.spatial == frame.header.layer.spatial }) else {
+                continue
+            }
+            let flags = frame.header.flags
+            guard
+                tracks[place].edge.takes(
+                    latenessNanoseconds: now.nanoseconds(since: frame.due), isKey: flags.contains(.key), isDiscardable: flags.contains(.discardable),
+                    isBehind: isBehind)
+            else {
+                // It was counted as sent, and has come to nobody.
+                summary.streams[place].frames -= 1
+                summary.streams[place].bytes -= UInt64(frame.payload.count)
+                summary.streams[place].framesSkipped += 1
+                skipped.append(frame.header)
+                continue
+            }
+            var frame = frame
+            if tracks[place].edge.takeGap() { frame.header.flags.insert(.discontinuity) }
+            frames.append(frame)
+        }
+        if !skipped.isEmpty { sent.forget(skipped) }
+        return frames
     }
 
     private func isMissing(_ header: MediaHeader, _ state: RelayMessage.ResumedSession) -> Bool {

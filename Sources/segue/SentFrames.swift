@@ -1,9 +1,12 @@
 import MediaProtocol
+import RelayBase
 
 /// The frames that were handed to the connection last: what it takes with it when it is lost has to be sent again.
 struct SentFrames {
     struct Frame {
-        let header: MediaHeader
+        var header: MediaHeader
+        /// When it was to be sent.
+        let due: MonotonicInstant
         let extensions: [UInt8]
         let payload: [UInt8]
     }
@@ -19,9 +22,9 @@ struct SentFrames {
         self.isKept = isKept
     }
 
-    mutating func keep(_ header: MediaHeader, _ extensions: [UInt8], _ payload: [UInt8]) {
+    mutating func keep(_ header: MediaHeader, due: MonotonicInstant, _ extensions: [UInt8], _ payload: [UInt8]) {
         guard isKept else { return }
-        frames.append(Frame(header: header, extensions: extensions, payload: payload))
+        frames.append(Frame(header: header, due: due, extensions: extensions, payload: payload))
         byteCount += payload.count
         guard frames.count > SentFrames.framesMax || byteCount > SentFrames.bytesMax else { return }
         // A half at a time: what is taken off the front moves the rest.
@@ -30,12 +33,18 @@ struct SentFrames {
         frames.removeFirst(dropped)
     }
 
-    /// The number of the first kept frame of a stream's layer behind another.
-    func first(of stream: StreamID, layer: MediaLayer, after sequence: UInt32?) -> UInt32? {
-        frames.first { frame in
-            frame.header.stream == stream && frame.header.layer.spatial == layer.spatial
-                && (sequence.map { SentFrames.isNewer(frame.header.sequence, than: $0) } ?? true)
-        }?.header.sequence
+    /// Frames that are not to be sent again, in the order in which they were kept.
+    mutating func forget(_ headers: [MediaHeader]) {
+        var next = headers.makeIterator()
+        var wanted = next.next()
+        frames.removeAll { frame in
+            guard let header = wanted, header.stream == frame.header.stream, header.layer == frame.header.layer,
+                header.sequence == frame.header.sequence
+            else { return false }
+            byteCount -= frame.payload.count
+            wanted = next.next()
+            return true
+        }
     }
 
     /// Numbers wrap (RFC 1982).

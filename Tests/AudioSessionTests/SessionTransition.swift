@@ -92,6 +92,7 @@ struct SessionTransition {
             case (.interrupted, .active):
                 let ended = events.contains { if case .interruptionEnded(true, _) = $0 { true } else { false } }
                 if !ended, !isOwnRequest { return "device \(place) goes on and is not told" }
+                if place != actor, was.interruption?.isOwn == true { return "media starts at device \(place) within its own interruption" }
             case (_, .uninitialised):
                 if !events.contains(.mediaServicesWereLost) { return "device \(place) is lost and not told" }
             case (.inactive, .active), (.uninitialised, .inactive):

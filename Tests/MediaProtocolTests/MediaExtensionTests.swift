@@ -109,7 +109,7 @@ struct MediaExtensionTests {
     }
 
     @Test(
-        "A packet that is not wholly inside the payload is refused by its index",
+        "§6 a packet that is not wholly inside the payload is refused by its index",
         arguments: [
             (Int64(-1), 1), (0, 9), (8, 1), (9, 0), (Int64.max, 1), (Int64.min, 1), (1, UInt32.max), (Int64.max, UInt32.max),
         ] as [(Int64, UInt32)])
@@ -176,7 +176,7 @@ struct MediaExtensionTests {
 @Suite("Packets of a frame")
 struct PacketTests {
     @Test(
-        "A missing table means an equal split with the remainder in the last packet",
+        "§6 a missing table means an equal split with the remainder in the last packet",
         arguments: [
             (10, 3, [0..<3, 3..<6, 6..<10]), (9, 3, [0..<3, 3..<6, 6..<9]), (5, 1, [0..<5]), (3, 3, [0..<1, 1..<2, 2..<3]), (0, 1, [0..<0]),
         ] as [(Int, Int, [Range<Int>])])
@@ -190,7 +190,7 @@ struct PacketTests {
         #expect(EqualPacketSplit(payloadByteCount: byteCount, packetCount: packets) == nil)
     }
 
-    @Test("MP3 of 160 kbit/s at 44.1 kHz alternates packets of 522 and 523 bytes")
+    @Test("§6 MP3 of 160 kbit/s at 44.1 kHz alternates packets of 522 and 523 bytes, of 26.122 ms each")
     func mp3() throws {
         var sizes = try #require(ConstantRatePacketSizes(bitsPerSecond: 160_000, sampleRate: 44_100, framesPerPacket: 1_152))
         let first = (0..<6).map { _ in sizes.next() }
@@ -203,6 +203,7 @@ struct PacketTests {
         }
         // 441 packets are 11.52 s exactly: 160,000 × 11.52 / 8 bytes.
         #expect(total == 230_400)
+        #expect((1_152 * 1_000_000.0 / 44_100).rounded() == 26_122)
         #expect(ConstantRatePacketSizes(bitsPerSecond: 1, sampleRate: 0, framesPerPacket: 1) == nil)
     }
 }

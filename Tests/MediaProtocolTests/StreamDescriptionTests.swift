@@ -144,7 +144,7 @@ struct AudioStreamBasicDescriptionTests {
         (compressed(packet: 0, frames: 1_024, frame: 4), .bytesPerFrame),
     ]
 
-    @Test("The fields must agree with each other", arguments: cases)
+    @Test("§6 the fields of a description must agree with each other", arguments: cases)
     func consistency(description: AudioStreamBasicDescription, expected: DescriptionFault?) {
         do {
             try description.validate()
@@ -154,7 +154,7 @@ struct AudioStreamBasicDescriptionTests {
         }
     }
 
-    @Test("Variable rate when bytes per packet or frames per packet is 0")
+    @Test("§6 variable rate when bytes per packet or frames per packet is 0")
     func variableRate() {
         #expect(Self.compressed(packet: 0, frames: 1_024).isVariableRate)
         #expect(Self.compressed(packet: 100, frames: 0).isVariableRate)

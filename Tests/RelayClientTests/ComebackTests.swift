@@ -4,8 +4,10 @@ import Reactor
 import RelayBase
 import RelayServer
 import Signalling
+import Synchronization
 import TLSTransport
 import Testing
+import WebSocketProtocol
 
 @testable import RelayClient
 
@@ -187,6 +189,82 @@ struct ComebackTests {
         #expect(both.losses == [0, 0])
         guard case .failed = both.ends[0] else {
             Issue.record("the last event is no failure: \(both.ends)")
+            return
+        }
+    }
+}
+
+@Suite("Protocol §3.18: what a client makes of refusals")
+struct RefusedComebackTests {
+    private static func text(_ text: String) -> [UInt8] {
+        let bytes = Array(text.utf8)
+        return [0x81, 126, UInt8(bytes.count >> 8), UInt8(truncatingIfNeeded: bytes.count)] + bytes
+    }
+
+    private static func welcome(_ more: String) -> String {
+        #"{"type":"welcome","id":1,"version":1,"session":"s","node":"n","serverTime":0,"resumeToken":"t","resumeMilliseconds":60000,"#
+            + #""identity":{"name":"a","fingerprint":"f","proof":"certificate"},"limits":{"controlMessageBytesMax":65536,"audioFrameBytesMax":8192,"#
+            + #""videoFrameBytesMax":65536,"dataFrameBytesMax":65536,"streamsPerParticipantMax":16,"controlMessagesPerSecondMax":200}\#(more)}"#
+    }
+
+    private static func run(_ answers: [String]) throws -> (told: [ResumableSession.Event], connections: Int) {
+        let connections = Connections()
+        let relay = try HostileRelay { key in
+            let answer = answers[min(connections.next(), answers.count - 1)]
+            return Array(
+                ("HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: "
+                    + WebSocketHandshake.accept(key: key) + "\r\nsec-websocket-protocol: segue.v1\r\n\r\n").utf8) + text(answer)
+        }
+        let loop = try ClientLoop()
+        let options = ClientOptions(address: relay.address, host: "localhost", http: .http1)
+        let session = try ResumableSession(loop, options, try TestState.shared.credentials().context(http: .http1))
+        var told: [ResumableSession.Event] = []
+        let deadline = MonotonicClock.now().advanced(byMilliseconds: 60_000)
+        var isDone = false
+        while !isDone {
+            try #require(MonotonicClock.now() < deadline)
+            try loop.poll(until: MonotonicClock.now().advanced(byMilliseconds: 20))
+            while let (from, event) = loop.nextEvent() { if let news = session.take(from, event) { told.append(news) } }
+            if let news = session.turn(now: MonotonicClock.now()) { told.append(news) }
+            switch told.last {
+            case .session(.welcome) where !session.isLost && told.count <= 2: _ = shutdown(session.session.descriptor.number, Int32(SHUT_RDWR))
+            case .resumed, .session(.failed): isDone = true
+            default: break
+            }
+        }
+        session.close()
+        return (told, connections.count)
+    }
+
+    /// Counts on the relay's thread.
+    private final class Connections: Sendable {
+        private let opened = Atomic<Int>(0)
+        var count: Int { opened.load(ordering: .acquiring) }
+        func next() -> Int { opened.add(1, ordering: .acquiringAndReleasing).oldValue }
+    }
+
+    private static func refusal(_ code: String, retry: Bool) -> String {
+        #"{"type":"error","id":1,"code":"\#(code)","message":"\#(String(repeating: "no ", count: 40))","retry":\#(retry)}"#
+    }
+
+    @Test("a refusal that may be tried again is, over another connection each time", arguments: ["connection_shared", "pending"])
+    func triedAgain(code: String) throws {
+        let resumed = Self.welcome(#","resumed":{"subscribed":[],"published":[],"gaps":[]}"#)
+        let (told, connections) = try Self.run(
+            [Self.welcome(""), Self.refusal(code, retry: true), Self.refusal(code, retry: true), resumed])
+        #expect(connections == 4)
+        guard case .resumed = told.last else {
+            Issue.record("\(told)")
+            return
+        }
+    }
+
+    @Test("a refusal for good is the end of the session")
+    func refusedForGood() throws {
+        let (told, connections) = try Self.run([Self.welcome(""), Self.refusal("resume_refused", retry: false)])
+        #expect(connections == 2)
+        guard case .session(.failed) = told.last else {
+            Issue.record("\(told)")
             return
         }
     }

@@ -13,11 +13,29 @@ struct ResumeTableTests {
         return table
     }
 
-    @Test("a token is good once, for its owner")
+    /// What a claim answers: its kind, without its number.
+    private static func kind(_ claim: Table.Claim) -> String {
+        switch claim {
+        case .session(let found, _): found == session ? "session" : "another session"
+        case .unknown: "unknown"
+        case .anothers: "anothers"
+        case .claimed: "claimed"
+        case .elsewhere: "elsewhere"
+        }
+    }
+
+    private static func number(_ claim: Table.Claim) -> Table.ClaimNumber? {
+        if case .session(_, let number) = claim { number } else { nil }
+    }
+
+    @Test("a token is claimed once, by its owner, and ends with what its session says")
     func once() {
         var table = Self.table()
-        let claims = [table.claim("token", by: Self.ann), table.claim("token", by: Self.ann)]
-        #expect(claims == [.session(Self.session), .unknown])
+        let claims = [table.claim("token", by: Self.ann), table.claim("token", by: Self.ann)].map(Self.kind)
+        #expect(claims == ["session", "claimed"])
+        table.remove("token")
+        let gone = Self.kind(table.claim("token", by: Self.ann))
+        #expect(gone == "unknown")
         #expect(table.count == 0)
     }
 
@@ -29,21 +47,42 @@ struct ResumeTableTests {
         ])
     func anothers(_ other: ResumeOwner) {
         var table = Self.table()
-        let claims = [table.claim("token", by: other), table.claim("token", by: Self.ann)]
-        #expect(claims == [.anothers, .session(Self.session)])
+        let claims = [table.claim("token", by: other), table.claim("token", by: Self.ann)].map(Self.kind)
+        #expect(claims == ["anothers", "session"])
     }
 
-    @Test("a claim that came to nothing is given back; a session that has ended is not")
-    func givenBack() {
+    @Test("a session of another loop than may be stays to be claimed")
+    func elsewhere() {
         var table = Self.table()
-        _ = table.claim("token", by: Self.ann)
-        table.insert("token", Self.session)
-        let again = table.claim("token", by: Self.ann)
-        #expect(again == .session(Self.session))
-        table.insert("token", Self.session)
+        let claims = [
+            table.claim("token", by: Self.ann, onlyOn: 2), table.claim("token", by: Self.ann, onlyOn: 3),
+            table.claim("token", by: Self.ann, onlyOn: 3),
+        ].map(Self.kind)
+        #expect(claims == ["elsewhere", "session", "claimed"])
+    }
+
+    @Test("a claim that came to nothing is given back, by its number only")
+    func givenBack() throws {
+        var table = Self.table()
+        let first = try #require(Self.number(table.claim("token", by: Self.ann)))
+        table.giveBack("token", first)
+        let second = table.claim("token", by: Self.ann)
+        #expect(Self.kind(second) == "session")
+        // Too late: the token is in others' hands now.
+        table.giveBack("token", first)
+        let third = table.claim("token", by: Self.ann)
+        #expect(third == .claimed)
+    }
+
+    @Test("a claim given back after the session's end brings nothing back")
+    func ended() throws {
+        var table = Self.table()
+        let number = try #require(Self.number(table.claim("token", by: Self.ann)))
         table.remove("token")
+        table.giveBack("token", number)
         let gone = table.claim("token", by: Self.ann)
         #expect(gone == .unknown)
+        #expect(table.count == 0)
     }
 
     @Test("as many sessions of one name are kept as may be, and others' besides")

@@ -8,7 +8,8 @@ struct HelpAndCompletionTests {
     func commands() {
         let paths = Set(everyCommand().map { $0.path.dropFirst().joined(separator: " ") })
         let expected: Set<String> = [
-            "serve", "publish", "listen", "check", "completions", "ca", "ca init", "ca issue", "ca issue client", "ca issue server", "ca sign",
+            "serve", "publish", "listen", "check", "describe", "completions", "ca", "ca init", "ca issue", "ca issue client", "ca issue server",
+            "ca sign",
             "ca list",
             "ca revoke", "ca renew", "ca crl", "ca export", "room show", "room admit", "room deny", "room mute", "room unmute", "room remove",
             "room promote", "room lock", "room unlock", "room end",

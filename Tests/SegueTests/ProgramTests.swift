@@ -12,7 +12,7 @@ struct ProgramTests {
             (["serv"], 2),
             (["serve", "--nonsense"], 2), (["serve", "--loops", "x"], 2), (["ca", "revoke"], 2), (["serve", "--config", "/nonexistent"], 3),
             (["check", "--config", "/nonexistent"], 3), (["ca", "list", "--ca", "/nonexistent"], 1), (["completions", "bash"], 0),
-            (["completions", "csh"], 2),
+            (["completions", "csh"], 2), (["describe", "asyncapi"], 0), (["describe", "openapi"], 0), (["describe", "smoke"], 2),
         ] as [([String], Int32)])
     func exitCodes(words: [String], status: Int32) throws {
         let result = try Program.run(Program.path, words)

@@ -114,7 +114,7 @@ struct DocumentTests {
     /// What the code says, and where: a pattern whose first group is the word.
     private static let vocabulary: [(what: String, pattern: String, path: String)] = [
         ("request type", #"case \.\w+: "([a-z.]+)"\n"#, "Sources/Signalling/ClientRequest.swift"),
-        ("message type", #"RelayMessage\.write\(encoder, "([a-z.]+)""#, "Sources/Signalling/RelayMessage.swift"),
+        ("message type", #"RelayMessage\.write\(encoder, "([a-z.]+)""#, "Sources/Signalling/RelayMessage+Coding.swift"),
         ("refusal code", #"code: "([a-z_]+)""#, "Sources/Signalling/SignallingFault.swift"),
         ("metric", #""((?:segue|process)_[a-z0-9_]+)""#, "Sources/RelayServer/Operation/PrometheusText.swift"),
         // That one is the writer's own, for frames that nobody has sent yet.

@@ -15,6 +15,8 @@ struct ImportTests {
         "MediaProtocol": ["RelayBase"],
         "RelayRooms": ["RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol"],
         "AudioSession": ["RelayBase"],
+        // Apple's frameworks behind `#if canImport(AVFAudio)` only.
+        "AudioSessionBridge": ["AudioSession", "AVFAudio", "Foundation"],
         "RelaySimulator": ["RelayBase", "MediaProtocol", "RelayRooms"],
         "relay-simulator": ["RelayBase", "RelayRooms", "RelaySimulator", "Glibc"],
         "Signalling": ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession", "FoundationEssentials"],

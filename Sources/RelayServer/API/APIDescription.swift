@@ -1,10 +1,10 @@
 import HTTPProtocol
 
 /// The OpenAPI 3.1 document, made from the route table: what is not in the one is not in the other.
-enum APIDescription {
+package enum APIDescription {
     static let bytes = Array(text.utf8)
 
-    static let text: String = {
+    package static let text: String = {
         var paths: [(template: String, operations: [String])] = []
         for route in APIRoute.all {
             let operation = operation(route)

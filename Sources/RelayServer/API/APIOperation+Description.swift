@@ -16,6 +16,8 @@ extension APIOperation {
     var description: Description {
         switch self {
         case .readDescription: Description(summary: "This document.", success: 200, schema: "Anything")
+        case .readMessages:
+            Description(summary: "The control messages of sessions (AsyncAPI 3.0).", success: 200, schema: "Anything")
         case .readKeys:
             Description(
                 summary: "The public keys of the relay's statements and grants (RFC 7517).", success: 200, schema: "KeySet",

@@ -3,6 +3,7 @@ import HTTPProtocol
 /// What can be asked of the relay over HTTP below `/v1`, but for the WebSocket. The raw value is the operation's name in the OpenAPI document.
 enum APIOperation: String, CaseIterable, Sendable {
     case readDescription
+    case readMessages
     case readKeys
     case listRooms
     case readRoom
@@ -51,6 +52,7 @@ struct APIRoute: Sendable {
 
     static let all: [APIRoute] = [
         APIRoute(operation: .readDescription, method: .get, template: "/v1/openapi.json", access: .anybody, content: .none),
+        APIRoute(operation: .readMessages, method: .get, template: "/v1/asyncapi.json", access: .anybody, content: .none),
         APIRoute(operation: .readKeys, method: .get, template: "/v1/keys", access: .anybody, content: .none),
         APIRoute(operation: .listRooms, method: .get, template: "/v1/rooms", access: .admin, content: .none),
         APIRoute(operation: .readRoom, method: .get, template: "/v1/rooms/{room}", access: .admin, content: .none),

@@ -87,11 +87,11 @@ extension AdminSession {
 
     /// What the kernel has told of the connection, once it was asked.
     mutating func add(_ flow: ConnectionFlow) {
-        guard flow.roundTripMilliseconds > 0 else { return }
+        guard flow.baseRoundTripMicroseconds > 0 else { return }
         bitrate = flow.bitsPerSecond
         congested = flow.isCongested
         notSentBytes = flow.notSentBytes
-        tcpRoundTripMilliseconds = flow.roundTripMilliseconds
+        tcpRoundTripMilliseconds = Double(flow.baseRoundTripMicroseconds) / 1_000
     }
 
     private static func thousandths(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }

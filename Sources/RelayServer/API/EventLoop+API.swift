@@ -116,6 +116,7 @@ extension EventLoop {
     func perform(_ request: APIRequest) -> APIOutcome {
         switch request.operation {
         case .readDescription: .answer(HTTPAnswer(.ok, json: APIDescription.bytes))
+        case .readMessages: .answer(HTTPAnswer(.ok, json: shared.messageDescription))
         case .listRooms: listRooms(request)
         case .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams: aboutRoom(request)
         case .listSessions: listSessions(request)

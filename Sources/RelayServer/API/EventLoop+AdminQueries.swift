@@ -102,7 +102,7 @@ extension EventLoop {
         var shown = AdminSession(
             session: channel.sessionID, identity: channel.identity, device: channel.device, address: "\(channel.clientAddress)",
             state: channel.isParked ? .parked : .connected, transport: channel.stream == nil ? .http1 : .http2,
-            since: Double(WallClock.now() &- now.milliseconds(since: channel.openedAt)), room: channel.membership?.room.name.text,
+            since: shared.clock.milliseconds(at: channel.openedAt).rounded(), room: channel.membership?.room.name.text,
             participant: channel.membership?.participant.value, loop: index)
         shown.audioSession = channel.audio.flatMap { audio in audio.snapshot.map { AdminAudioSession($0, audio.route.route) } }
         return shown

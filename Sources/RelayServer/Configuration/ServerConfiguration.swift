@@ -119,7 +119,12 @@ package struct ServerConfiguration: Sendable {
         if let value = reader.integer("drainMilliseconds", in: 0...3_600_000) { drainMilliseconds = UInt64(value) }
         if let value = reader.integer("reloadCheckMilliseconds", in: 100...3_600_000) { reloadCheckMilliseconds = UInt64(value) }
         if let value = reader.string("congestionControl") {
-            if value.utf8.count > Self.congestionControlBytesMax { reader.fault("congestionControl", "must have 15 bytes at most") }
+            if value.utf8.count > Self.congestionControlBytesMax {
+                reader.fault("congestionControl", "must have 15 bytes at most")
+            } else if !value.isEmpty, CongestionControl.fault(value, calls: .linux) != nil {
+                let known = CongestionControl.available() ?? []
+                reader.fault("congestionControl", "must be one that the kernel has (\(known.joined(separator: ", "))), or \"\" for the machine's own")
+            }
             congestionControl = value
         }
         if let value = reader.strings("origins") {

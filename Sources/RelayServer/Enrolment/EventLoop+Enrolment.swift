@@ -17,7 +17,8 @@ extension EventLoop {
             case .renew: (asked, isOfDevice) = (try EnrolmentEndpoint.renew(request.body, EventLoop.ownCertificate(request)), true)
             case .createEnrolmentToken: (asked, isOfDevice) = (try EnrolmentEndpoint.createToken(request.body), false)
             case .revokeCertificate: (asked, isOfDevice) = (try EnrolmentEndpoint.revoke(request.body), false)
-            case .readDescription, .readKeys, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams, .listSessions,
+            case .readDescription, .readMessages, .readKeys, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams,
+                .listSessions,
                 .readSession,
                 .endSession, .listGrants, .revokeGrant, .drain, .reload:
                 return .answer(EventLoop.notHere)

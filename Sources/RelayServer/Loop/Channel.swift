@@ -39,6 +39,8 @@ final class Channel {
     var closing: WebSocketClosing
     var deflate: MessageCompression?
     var state = SessionState.awaitingHello
+    /// Requests behind a join that is under way.
+    var waitingRequests = WaitingRequests()
     var sessionID = ""
     /// The device's name, as it said in `hello`.
     var device: String?
@@ -53,8 +55,8 @@ final class Channel {
     var unfinished = ByteQueue()
     /// Framed control messages, reserved lane: never behind media.
     var control = ByteQueue()
-    /// How much of ``control`` is the rest of a message that was begun: nothing may go before it.
-    var controlRest = 0
+    /// The message of ``control`` that was begun: nothing may go before its rest.
+    var begunControl = BegunMessage()
     /// Bytes of padding that are to be sent when nothing else is due.
     var paddingBytes = 0
     var pendingPublishes = 0

@@ -21,7 +21,6 @@ struct ConnectionFlow {
     var countedRate: Int?
 
     // For the admin API, as they were at the last sample.
-    private(set) var roundTripMicroseconds: UInt32 = 0
     private(set) var notSentBytes = 0
 
     /// What the socket was told (TCP_NOTSENT_LOWAT), bytes.
@@ -37,7 +36,8 @@ struct ConnectionFlow {
     var bitsPerSecond: Int? { estimate.bitsPerSecond }
     var isLimited: Bool { estimate.isLimited }
     var isCongested: Bool { estimate.state == .congested }
-    var roundTripMilliseconds: Double { Double(roundTripMicroseconds) / 1_000 }
+    /// The least of late, without the acknowledgements that the peer delays; 0: unknown.
+    var baseRoundTripMicroseconds: UInt64 { estimate.baseRoundTripMicroseconds }
 
     /// Plaintext bytes that may be sealed now, 16 KiB at most; 0: the window is used up.
     ///
@@ -64,7 +64,6 @@ struct ConnectionFlow {
     mutating func take(_ info: TCPInfo, sealed: UInt64, unsent: Int, now: MonotonicInstant) -> Bool {
         let inFlight = Int(clamping: info.bytesInFlight)
         notSentBytes = Int(info.notSentBytes)
-        roundTripMicroseconds = info.roundTripMicroseconds
         outstandingBytes = inFlight.addingReportingOverflow(notSentBytes + unsent).partialValue
         if outstandingBytes < 0 { outstandingBytes = 0 }
         sealedAtSample = sealed

@@ -184,7 +184,18 @@ extension EventLoop {
     func armWrite(_ connection: Connection) {
         guard connection.isBlocked != connection.wantsWrite else { return }
         connection.wantsWrite = connection.isBlocked
-        try? selector.modify(connection.descriptor, token: connection.handle.packed, interest: connection.isBlocked ? [.read, .write] : .read)
+        watch(connection)
+    }
+
+    /// Watches a connection for what it can be worked on for; see ``interest(of:)``.
+    func watch(_ connection: Connection) {
+        try? selector.modify(connection.descriptor, token: connection.handle.packed, interest: interest(of: connection))
+    }
+
+    /// What a connection is watched for: what may not be read now would be told again in every turn.
+    func interest(of connection: Connection) -> Interest {
+        if connection.isHeld { return connection.isBlocked ? .write : [] }
+        return connection.isBlocked ? [.read, .write] : .read
     }
 
     func writable(_ connection: Connection) {

@@ -29,8 +29,6 @@ extension EventLoop {
             channel.timer = nil
             channel.hasOverflowed = false
             counters.webSockets -= 1
-            // Others that come back over the same connection take their claims along; what is under way here for them is void.
-            if let other = channel.claim, other.digest != claim.digest { movedClaims.insert(other.digest) }
         }
         overflowing.removeAll { channel in moving.contains { $0 === channel } }
         guard connections.remove(connection.handle) != nil else { return }
@@ -47,19 +45,20 @@ extension EventLoop {
         } else {
             transport = .webSocket(moving[0])
         }
-        let box = MovingConnection(
-            connection, transport, trustVersion: recheck.isDone ? context.trustVersion : nil, admission: shared.admission)
+        let box = MovingConnection(connection, transport, trustVersion: recheck.isDone ? context.trustVersion : nil, shared: shared)
         // What is left here is an empty shell, in whichever of this loop's lists it may still be.
         connection.phase = .closing
         connection.channels.removeAll()
         connection.isHeld = false
         for channel in moving { channel.connection = nil }
-        post(.arrive(box, claim), to: claim.session.address.loop)
+        guard !post(.arrive(box, claim), to: claim.session.address.loop) else { return }
+        // The box ends here, and gives back what it held (see there); the loop counts what it has lost.
+        counters.connectionsClosed["mailbox_overflow", default: 0] &+= 1
+        counters.webSocketsClosed["mailbox_overflow", default: 0] &+= UInt64(moving.count)
     }
 
     /// Takes over a connection of another loop, and goes on with what its newcomer wants here.
     func arrive(_ box: MovingConnection, _ claim: ResumeClaim) {
-        box.take()
         let connection = Connection(
             secure: box.secure, descriptor: box.descriptor, address: box.address, hop: box.hop, contextGeneration: contextGeneration, limits: limits,
             now: now)
@@ -69,20 +68,19 @@ extension EventLoop {
         connection.hop.last = nil
         connection.endsWithChannels = box.endsWithChannels
         connection.tokenBudget = box.tokenBudget
-        swap(&connection.outbound, &box.outbound)
-        box.secure.joinLoop(scratch)
-        var carried: [(stream: HTTP2StreamID?, channel: Channel)]
+        let carried: [(stream: HTTP2StreamID?, channel: Channel)]
         switch box.transport {
         case .webSocket(let channel): carried = [(nil, channel)]
         case .http2(_, let channels): carried = channels.map { ($0.stream, $0.channel) }
         }
         guard let handle = connections.insert(connection) else {
-            for _ in carried { shared.webSockets.subtract(1, ordering: .acquiringAndReleasing) }
-            shared.admission.connectionEnded(box.address.key)
-            calls.close(box.descriptor)
-            for (_, channel) in carried { channel.claim.map(giveBack) }
+            counters.connectionsClosed["connections_max", default: 0] &+= 1
+            counters.webSocketsClosed["connections_max", default: 0] &+= UInt64(carried.count)
             return
         }
+        box.take()
+        swap(&connection.outbound, &box.outbound)
+        box.secure.joinLoop(scratch)
         connection.handle = handle
         counters.connections += 1
         connection.wantsWrite = connection.isBlocked
@@ -105,10 +103,9 @@ extension EventLoop {
         }
         if case .http2(let session, _) = box.transport { connection.phase = .http2(session) }
         do {
-            try selector.add(box.descriptor, token: handle.packed, interest: connection.isBlocked ? [.read, .write] : .read)
+            try selector.add(box.descriptor, token: handle.packed, interest: interest(of: connection))
         } catch {
             close(connection, reason: "selector_failed")
-            for claim in [claim] + others { giveBack(claim) }
             return
         }
         // Certificates or revocation lists were replaced on the way.

@@ -133,6 +133,7 @@ extension EventLoop {
 
     private func message(_ channel: Channel, _ kind: WebSocketMessageKind, compressed: Bool, _ payload: UnsafeRawBufferPointer) {
         guard channel.closing.maySend else { return }
+        noteMessage(channel)
         if compressed {
             unsafe compressedMessage(channel, kind, payload)
             return
@@ -247,6 +248,7 @@ extension EventLoop {
         leavePresence(channel)
         leaveAudio(channel, crashed: leaving == .lost)
         if let timer = channel.timer { timers.cancel(timer) }
+        giveBackClaim(of: channel)
         withdrawTickets(of: channel)
         guard channel.sessionID != "" else { return }
         counters.sessions -= 1

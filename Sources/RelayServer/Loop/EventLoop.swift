@@ -82,8 +82,6 @@ final class EventLoop {
     var reporters: [Handle] = []
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
-    /// Claims to sessions whose newcomers have gone to another loop with their connection, and that are still under way here.
-    var movedClaims: Set<SHA256Digest> = []
     /// Rings written to in this turn, by loop.
     var ringsWritten: [Bool]
     /// What other loops posted.
@@ -223,7 +221,12 @@ final class EventLoop {
         guard let connection = connections[handle] else { return }
         if readiness.contains(.writable) { writable(connection) }
         guard connections.contains(handle) else { return }
-        if readiness.promisesRead { readable(connection) }
+        if connection.isHeld {
+            // It is not watched for anything that could be read: this is the end of it, and would be told again and again.
+            if readiness.isOver { close(connection, reason: "connection_lost") }
+        } else if readiness.promisesRead {
+            readable(connection)
+        }
     }
 
     /// Reads on where a connection was stopped for fairness.
@@ -261,16 +264,20 @@ final class EventLoop {
     // MARK: Messages between loops
 
     /// Posts to another loop, or to this one: then it is handled within the turn.
-    func post(_ message: LoopMessage, to loop: Int) {
+    ///
+    /// - Returns: false when the other loop's box and this one's for it are full, and the message is lost.
+    @discardableResult
+    func post(_ message: LoopMessage, to loop: Int) -> Bool {
         if loop == index {
             inbox.append(message)
         } else if !outbox[loop].isEmpty || shared.mailboxes[loop].post(message) == .full {
-            if outbox[loop].count < EventLoop.outboxMessagesMax {
-                outbox[loop].append(message)
-            } else {
+            guard outbox[loop].count < EventLoop.outboxMessagesMax else {
                 counters.requestErrors["mailbox_overflow", default: 0] &+= 1
+                return false
             }
+            outbox[loop].append(message)
         }
+        return true
     }
 
     private func retryOutbox() {
@@ -324,7 +331,6 @@ final class EventLoop {
         case .resume(let claim): resume(claim)
         case .arrive(let connection, let claim): arrive(connection, claim)
         case .described(let claim, let joined): complete(claim, joined)
-        case .resumeAbandoned(let claim): abandoned(claim)
         case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
         case .interest(let room, let stream, let interest, let layers, let audio, let isWanted):
             setInterest(room, stream, interest, layers, audio, isWanted)

@@ -26,6 +26,7 @@ struct LoopCounters: Sendable {
     var framesWithoutRight: UInt64 = 0
     var framesWithoutInput: UInt64 = 0
     var framesRepeated: UInt64 = 0
+    var configurationsDropped: UInt64 = 0
     var sessionsParked: UInt64 = 0
     var sessionsResumed: UInt64 = 0
     var connectionsMoved: UInt64 = 0
@@ -100,6 +101,7 @@ struct LoopCounters: Sendable {
         framesWithoutRight &+= other.framesWithoutRight
         framesWithoutInput &+= other.framesWithoutInput
         framesRepeated &+= other.framesRepeated
+        configurationsDropped &+= other.configurationsDropped
         sessionsParked &+= other.sessionsParked
         sessionsResumed &+= other.sessionsResumed
         connectionsMoved &+= other.connectionsMoved

@@ -30,7 +30,6 @@ enum LoopMessage: Sendable {
     case arrive(MovingConnection, ResumeClaim)
     /// `nil`: it is no member any more.
     case described(ResumeClaim, Joined?)
-    case resumeAbandoned(ResumeClaim)
 
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)

@@ -2,6 +2,7 @@ import HTTPProtocol
 import HTTPTransport
 import Reactor
 import RelayBase
+import Synchronization
 import TLSTransport
 
 /// A connection on its way from one loop to another: the socket, what has been agreed over it, and the WebSockets that it carries, none of which has a session.
@@ -27,10 +28,10 @@ final class MovingConnection: @unchecked Sendable {  // Safe: one loop makes it 
     let tokenBudget: RequestBudget
     /// What the certificate was measured by; `nil` when it is still to be measured.
     let trustVersion: SHA256Digest?
-    let admission: Admission
+    private let shared: Shared
     private var isTaken = false
 
-    init(_ connection: Connection, _ transport: Transport, trustVersion: SHA256Digest?, admission: Admission) {
+    init(_ connection: Connection, _ transport: Transport, trustVersion: SHA256Digest?, shared: Shared) {
         secure = connection.secure
         descriptor = connection.descriptor
         address = connection.address
@@ -40,16 +41,24 @@ final class MovingConnection: @unchecked Sendable {  // Safe: one loop makes it 
         endsWithChannels = connection.endsWithChannels
         tokenBudget = connection.tokenBudget
         self.trustVersion = trustVersion
-        self.admission = admission
+        self.shared = shared
         swap(&outbound, &connection.outbound)
     }
 
     func take() { isTaken = true }
 
+    /// Lost on the way: a mailbox was full, or the other loop has no room for it or has ended. What it held is the process's, and is given back: the socket, its
+    /// place in the counts, and the claims of its newcomers, who may try again.
     deinit {
         guard !isTaken else { return }
-        // Lost on the way: a mailbox was full, or the other loop has ended.
         SystemCalls.linux.close(descriptor)
-        admission.connectionEnded(address.key)
+        shared.admission.connectionEnded(address.key)
+        let channels =
+            switch transport {
+            case .webSocket(let channel): [channel]
+            case .http2(_, let carried): carried.map(\.channel)
+            }
+        shared.webSockets.subtract(channels.count, ordering: .acquiringAndReleasing)
+        for channel in channels { if let claim = channel.claim { shared.resumeTickets.giveBack(claim) } }
     }
 }

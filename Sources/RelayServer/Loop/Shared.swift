@@ -3,6 +3,7 @@ import Glibc
 import Reactor
 import RelayBase
 import RelayRooms
+import Signalling
 import Synchronization
 
 /// What the loops of one process share: immutable settings, mailboxes, rings, and what the accept path counts together.
@@ -27,6 +28,8 @@ final class Shared: Sendable {
     let resumeTickets: ResumeTickets
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
+    /// The AsyncAPI document of the control messages, under this relay's limits.
+    let messageDescription: [UInt8]
     /// What clients' clocks are held against.
     let clock = SteadyClock.started()
     let endedLoops = Atomic<Int>(0)
@@ -49,6 +52,7 @@ final class Shared: Sendable {
             } else { nil }
         commands = try SupervisorCommands()
         limits = configuration.limits
+        messageDescription = Array(ProtocolDescription(limits: configuration.limits).text.utf8)
         node = configuration.node
         loops = configuration.loops
         var wakes: [EventFD] = []
@@ -123,6 +127,13 @@ final class DrainState: Sendable {
     func setGrantsAreUnsaved(_ areUnsaved: Bool) {
         unsavedGrants.store(areUnsaved, ordering: .releasing)
     }
+
+    private let refusedCongestionControls = Atomic<Int>(0)
+    /// Listening sockets that did not take the configured congestion control.
+    var congestionControlsRefused: Int { refusedCongestionControls.load(ordering: .acquiring) }
+
+    /// - Returns: how many there are now.
+    func countRefusedCongestionControl() -> Int { refusedCongestionControls.add(1, ordering: .acquiringAndReleasing).newValue }
 
     func beginDraining() {
         draining.store(true, ordering: .releasing)

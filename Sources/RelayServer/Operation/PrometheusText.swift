@@ -34,6 +34,9 @@ struct PrometheusText {
         single(
             "segue_ocsp_responses_stale", "gauge", "OCSP responses past their nextUpdate, or that could not be taken over.",
             Double(readiness.staleStaples))
+        single(
+            "segue_congestion_control_refused_total", "counter", "Listening sockets that did not take the configured congestionControl.",
+            Double(readiness.congestionControlsRefused))
         let cpu = CPUUsage.ofProcess()
         single("process_cpu_seconds_total", "counter", "User and system CPU time.", Double(cpu.totalNanoseconds) / 1e9)
         if let memory = try? MemoryUsage.ofProcess(calls: .linux) {
@@ -108,6 +111,9 @@ struct PrometheusText {
                 "muted": sum.framesMuted, "bit_rate": sum.framesOverBitRate, "repeated": sum.framesRepeated, "interrupted": sum.framesInterrupted,
                 "inactive": sum.framesInactive, "category": sum.framesWithoutRight, "route": sum.framesWithoutInput,
             ])
+        single(
+            "segue_configurations_dropped_total", "counter", "Configurations of publishers that may not be heard, dropped for want of cacheBytesMax.",
+            Double(sum.configurationsDropped))
         single("segue_frames_entered_total", "counter", "Frames due to subscribers, counted once each.", Double(sum.frames.entered))
         let ends: [String: UInt64] = [
             "delivered": sum.frames.delivered, "expired": sum.frames.expired, "superseded": sum.frames.superseded,

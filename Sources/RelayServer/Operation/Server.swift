@@ -127,10 +127,7 @@ package final class Server {
                 do throws(SystemFault) {
                     if loop == 0, configuration.loops > 1, wanted.port != 0 { try Server.checkIsFree(wanted) }
                     let descriptor = try Socket.listen(on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
-                    if !configuration.congestionControl.isEmpty {
-                        // Without it the machine's own serves.
-                        try? Socket.setCongestionControl(descriptor, configuration.congestionControl, calls: .linux)
-                    }
+                    setCongestionControl(descriptor, configuration.congestionControl)
                     if loop == 0 { bound.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
                     listeners.append(LoopListener(try Listener(descriptor, calls: .linux), isPlaintext: place >= configuration.listen.count))
                 } catch {
@@ -149,6 +146,17 @@ package final class Server {
         } catch {
             for loop in 0..<configuration.loops { _ = shared.mailboxes[loop].post(.stop) }
             throw .system(error)
+        }
+    }
+
+    /// Of the connections that a listener accepts. Where the kernel refuses it the machine's own serves, and that is told once and counted.
+    private func setCongestionControl(_ descriptor: FileDescriptor, _ name: String) {
+        guard !name.isEmpty else { return }
+        do throws(SystemFault) {
+            try Socket.setCongestionControl(descriptor, name, calls: .linux)
+        } catch {
+            guard shared.readiness.countRefusedCongestionControl() == 1 else { return }
+            log.warning("congestion_control_refused", [("name", name), ("fault", "\(error)"), ("consequence", "the machine's own serves")])
         }
     }
 

@@ -57,6 +57,7 @@ extension EventLoop {
         answer.state = .waiting
         send(channel, .ok(id: requestID, answer))
         if joining.policyGeneration != policyGeneration { review(channel) }
+        performWaiting(channel)
     }
 
     func admitted(_ token: UInt64, _ joined: Joined) {

@@ -38,19 +38,20 @@ extension EventLoop {
 
     /// One binary message of a session: a media frame.
     func mediaMessage(_ channel: Channel, _ bytes: UnsafeRawBufferPointer) {
+        // Whatever is in it: a bundle or a part from a client is not looked at further.
+        if let kind = unsafe MediaKind.ofRelaysOnly(bytes) {
+            let isBundle = kind == .bundle
+            beginClose(
+                channel, .unsupportedData, reason: "\(isBundle ? "bundles" : "parts") go from the relay to its clients only",
+                counted: isBundle ? "media_bundle" : "media_part")
+            return
+        }
         let frame: MediaFrame
         do {
             frame = try unsafe MediaFrame.validate(bytes, limits: limits)
         } catch {
             let code = WebSocketCloseCode(rawValue: error.closeCode)
             beginClose(channel, code, reason: "media frame refused: \(error.name)", counted: "\(error.name)")
-            return
-        }
-        guard frame.header.kind != .bundle, frame.header.kind != .part else {
-            let isBundle = frame.header.kind == .bundle
-            beginClose(
-                channel, .unsupportedData, reason: "\(isBundle ? "bundles" : "parts") go from the relay to its clients only",
-                counted: isBundle ? "media_bundle" : "media_part")
             return
         }
         // What a publisher had under way when it left its room is nobody's any more.

@@ -42,10 +42,18 @@ extension EventLoop {
             if case .joining(let joining) = channel.state { auditRefusedJoin(channel, joining.name, refusal) }
             channel.state = .ready
             refuse(channel, requestID, refusal)
+            performWaiting(channel)
         case .success(let joined):
             // The session may have ended while its join was under way.
-            guard let channel, case .joining(let joining) = channel.state, channel.closing.maySend, enter(channel, joined, joining.admission) else {
+            guard let channel, case .joining(let joining) = channel.state, channel.closing.maySend else {
                 post(.leave(joined.room, joined.participant, reason: .lost), to: joined.home)
+                return
+            }
+            guard enter(channel, joined, joining.admission) else {
+                post(.leave(joined.room, joined.participant, reason: .lost), to: joined.home)
+                channel.state = .ready
+                refuse(channel, requestID, .internalFault)
+                performWaiting(channel)
                 return
             }
             var answer = RelayMessage.Answer()
@@ -58,6 +66,7 @@ extension EventLoop {
             sendText(channel, RelayMessage.ok(id: requestID, answer).encoded(with: "participants", joined.participants))
             for message in joined.lobby { sendText(channel, message) }
             if joining.policyGeneration != policyGeneration { review(channel) }
+            performWaiting(channel)
         }
     }
 
@@ -67,10 +76,12 @@ extension EventLoop {
             return false
         }
         room.fanout.setWishes(Int(subscriber.index), channel.wishes.egress)
+        // The connection may have been lost while the join was under way.
+        if channel.isParked { room.fanout.park(Int(subscriber.index)) }
         room.members.append((joined.participant, channel.handle))
         let membership = Membership(
-            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission, spent: channel.spentBitRate,
-            now: now)
+            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission,
+            spent: channel.spentBitRate, budget: budget, now: now)
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
         counters.participants += 1

@@ -28,7 +28,7 @@ extension EventLoop {
             case .route: counters.framesWithoutInput &+= 1
             }
             if traits.contains(.configuration) {
-                unsafe membership.hold(Array(bytes), traits, at: place)
+                counters.configurationsDropped &+= UInt64(unsafe membership.hold(Array(bytes), traits, at: place))
             } else if refusal == .bitRate, !hadGap, membership.published[place].gap != nil {
                 wantKeyFrame(membership, membership.published[place].slot, spatial: traits.spatial, atOnce: false)
             }

@@ -25,21 +25,22 @@ final class Membership {
     private(set) var bitRate: BitRateBudget?
     /// Why nothing of its own goes on: its audio session's doing.
     private(set) var uplinkStop: FrameRefusal?
-    /// Configurations that came while they could not go on, by stream: the latest goes before the next frame that does.
-    private(set) var held: [HeldConfiguration] = []
+    /// The latest goes before the next frame that does.
+    private let held: HeldConfigurations
     /// Whether a frame must be looked at before it goes on.
     private(set) var isRestricted = false
 
     /// - Parameter spent: what the session has left of its bit rate since it was in a room before.
     init(
         room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle, admission: RoomAdmission, spent: BitRateBudget?,
-        now: MonotonicInstant
+        budget: ByteBudget, now: MonotonicInstant
     ) {
         self.room = room
         self.home = home
         self.participant = participant
         self.subscriber = subscriber
         self.admission = admission
+        held = HeldConfigurations(budget: budget)
         bitRate = spent
         limitBitRate(admission.settings.bitRateMax, now: now)
     }
@@ -77,7 +78,7 @@ final class Membership {
         if let gap = published[place].gap, !isConfiguration, !traits.contains(.key), published[place].gapLayers.contains(traits.spatial) {
             return gap
         }
-        let heldBytes = published[place].holdsConfiguration && !isConfiguration ? heldConfigurationBytes(of: published[place].id) : 0
+        let heldBytes = published[place].holdsConfiguration && !isConfiguration ? held.byteCount(of: published[place].id) : 0
         if bitRate?.take(byteCount: byteCount + heldBytes, now: now) == false {
             lose(place, traits, .bitRate)
             return .bitRate
@@ -96,25 +97,23 @@ final class Membership {
         published[place].gapLayers.insert(traits.spatial)
     }
 
-    private func heldConfigurationBytes(of stream: UInt32) -> Int {
-        held.reduce(0) { $0 + ($1.stream == stream ? $1.configuration.count : 0) }
-    }
-
     /// Keeps a configuration that may not go on now.
-    func hold(_ configuration: [UInt8], _ traits: FrameTraits, at place: Int) {
-        held.removeAll { $0.stream == published[place].id && $0.traits.spatial == traits.spatial }
-        held.append(HeldConfiguration(stream: published[place].id, traits: traits, configuration: configuration))
+    ///
+    /// - Returns: how many had to be dropped for want of room.
+    func hold(_ configuration: [UInt8], _ traits: FrameTraits, at place: Int) -> Int {
+        let dropped = held.hold(configuration, of: published[place].id, traits)
         published[place].holdsConfiguration = true
+        if dropped > 0 { for place in published.indices { published[place].holdsConfiguration = held.holds(published[place].id) } }
+        return dropped
     }
 
     /// Gives out what is held of a stream, by layer.
-    func releaseHeld(at place: Int) -> [HeldConfiguration] {
+    func releaseHeld(at place: Int) -> [HeldConfigurations.Held] {
         defer {
-            held.removeAll { $0.stream == published[place].id }
             published[place].holdsConfiguration = false
             noteRestrictions()
         }
-        return held.filter { $0.stream == published[place].id }
+        return held.release(published[place].id)
     }
 
     func end(at place: Int) {
@@ -165,12 +164,6 @@ final class Membership {
         noteRestrictions()
         return published.filter { $0.isWithdrawn && !$0.hasEnded }.map(\.id)
     }
-}
-
-struct HeldConfiguration {
-    let stream: UInt32
-    let traits: FrameTraits
-    let configuration: [UInt8]
 }
 
 /// Why a frame of a publisher is dropped before it reaches anybody.

@@ -79,11 +79,14 @@ extension EventLoop {
         }
     }
 
-    private func ping(_ channel: Channel) {
+    /// - Returns: the ping's number; later pings have higher ones.
+    @discardableResult
+    func ping(_ channel: Channel) -> UInt64 {
         channel.liveness.pinged(pingMilliseconds: limits.pingMilliseconds, now: now)
-        let payload = channel.liveness.pings.sent(at: MonotonicClock.now()).bigEndian
-        unsafe withUnsafeBytes(of: payload) { unsafe WebSocketFrameEncoder.append(.ping, $0, maskingKey: nil, to: &channel.control) }
+        let number = channel.liveness.pings.sent(at: MonotonicClock.now())
+        unsafe withUnsafeBytes(of: number.bigEndian) { unsafe WebSocketFrameEncoder.append(.ping, $0, maskingKey: nil, to: &channel.control) }
         markDirty(channel)
+        return number
     }
 
     /// A pong, asked for or not.
@@ -91,6 +94,7 @@ extension EventLoop {
         guard payload.count == PingTracker.payloadBytes else { return }
         let number = unsafe UInt64(bigEndian: payload.loadUnaligned(as: UInt64.self))
         guard let nanoseconds = channel.liveness.pings.answered(number, at: MonotonicClock.now()) else { return }
+        noteAnswered(number, channel)
         channel.liveness.roundTrip.add(nanoseconds: nanoseconds)
         counters.liveness.roundTrips.observe(Double(nanoseconds) / 1e9)
     }

@@ -5,7 +5,7 @@ import Signalling
 import WebSocketProtocol
 
 extension EventLoop {
-    private static let deviceBytesMax = 64
+    private static let deviceBytesMax = SignallingBounds.deviceBytesMax
 
     /// The first request of a session. Whoever has proven nobody's name yet does it here, by a token, or does not get in.
     func hello(_ channel: Channel, _ id: UInt64, _ hello: ClientRequest.Hello) throws(Refusal) {
@@ -19,6 +19,7 @@ extension EventLoop {
             throw .unauthenticated
         }
         if let resume = hello.resume {
+            if resume.hasLayerOutOfRange { throw .badValue("resume.received.layer") }
             try beginResume(channel, id, hello, resume, hello.wishes.map { _ in wishes })
             return
         }

@@ -17,9 +17,6 @@ extension EventLoop {
         channel.detach(limits: limits)
         counters.parked += 1
         counters.sessionsParked &+= 1
-        // Whoever may never have got the new token comes with the old one.
-        if channel.lastReceived > channel.resumption.welcomedAt { channel.resumption.spent = nil }
-        if let spent = channel.resumption.spent { shared.resumeTickets.insert(spent, resumable(channel)) }
         if let membership = channel.membership { membership.room.fanout.park(Int(membership.subscriber.index)) }
         parkAudio(channel)
         scheduleChannelTimer(channel)
@@ -80,6 +77,31 @@ extension EventLoop {
             address: address(of: channel), owner: channel.principal.map { ResumeOwner($0) } ?? ResumeOwner(name: "", fingerprint: nil))
     }
 
+    /// The client may never get the `welcome` that was just said: until it is known to have it, the token that it has shown stays good, also while the relay takes
+    /// its new connection to be alive. A ping goes right behind, whose pong says so at the latest.
+    func keepSpent(_ digest: SHA256Digest, of channel: Channel) {
+        guard channel.resumption.ticket != nil else { return }
+        channel.resumption.spent = digest
+        shared.resumeTickets.insert(digest, resumable(channel))
+        channel.resumption.provingPing = ping(channel)
+    }
+
+    /// A message has come. What was read in the turn of the `welcome` itself was sent before that went out.
+    func noteMessage(_ channel: Channel) {
+        if channel.resumption.spent != nil, now > channel.resumption.welcomedAt { retireSpent(channel) }
+    }
+
+    /// A ping of the relay's was answered.
+    func noteAnswered(_ ping: UInt64, _ channel: Channel) {
+        if channel.resumption.spent != nil, ping >= channel.resumption.provingPing { retireSpent(channel) }
+    }
+
+    /// The client has the latest token: the one before is good no more.
+    private func retireSpent(_ channel: Channel) {
+        if let spent = channel.resumption.spent { shared.resumeTickets.remove(spent) }
+        channel.resumption.spent = nil
+    }
+
     /// Nobody comes back to the session from now on.
     func withdrawTickets(of channel: Channel) {
         for digest in [channel.resumption.ticket, channel.resumption.spent] {
@@ -98,7 +120,7 @@ extension Channel {
         deflate = nil
         unfinished = ByteQueue()
         control = ByteQueue()
-        controlRest = 0
+        begunControl = BegunMessage()
         heldInput = ByteQueue()
         claim = nil
         heldUntil = nil

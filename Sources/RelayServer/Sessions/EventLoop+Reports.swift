@@ -5,9 +5,9 @@ import Signalling
 
 /// Receiver reports: kept with the member that they come from, put together on each loop, and told to the publisher.
 extension EventLoop {
-    private static let reportedStreamsMax = 1_024
-    private static let reportedMillisecondsMax = 86_400_000.0
-    private static let reportedBitsPerSecondMax = 1e12
+    private static let reportedStreamsMax = SignallingBounds.reportedStreamsMax
+    private static let reportedMillisecondsMax = SignallingBounds.reportedMillisecondsMax
+    private static let reportedBitsPerSecondMax = SignallingBounds.reportedBitsPerSecondMax
 
     /// A receiver report. Streams that have ended, or that the client does not get any more, are passed over: a report may cross with the news of it.
     func report(_ channel: Channel, _ id: UInt64, _ report: ClientRequest.ReceiverReport) throws(Refusal) {

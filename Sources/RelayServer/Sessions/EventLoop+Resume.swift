@@ -19,35 +19,36 @@ extension EventLoop {
     ) throws(Refusal) {
         guard let principal = channel.principal, channel.tokenBudget.take(byteCount: 0, now: now) else { throw refuseResume(channel, "rate") }
         guard request.token.utf8.count == ResumeTickets.tokenTextBytes else { throw refuseResume(channel, "unknown") }
-        let (digest, found) = shared.resumeTickets.claim(request.token, by: ResumeOwner(principal))
+        let mayMove = channel.connection.map(mayMove) == true
+        let (digest, found) = shared.resumeTickets.claim(request.token, by: ResumeOwner(principal), onlyOn: mayMove ? nil : index)
         switch found {
         case .unknown: throw refuseResume(channel, "unknown")
         case .anothers: throw refuseResume(channel, "identity")
-        case .session(let session):
+        case .claimed: throw refuseResume(channel, "claimed", as: .pending)
+        case .elsewhere: throw refuseResume(channel, "connection_shared", as: .connectionShared)
+        case .session(let session, let number):
             let claim = ResumeClaim(
-                digest: digest, session: session, newcomer: address(of: channel), requestID: id, received: request.received,
+                digest: digest, number: number, session: session, newcomer: address(of: channel), requestID: id, received: request.received,
                 wishes: wishes, device: hello.device)
-            guard session.address.loop == index || channel.connection.map(mayMove) == true else {
-                shared.resumeTickets.insert(digest, session)
-                throw refuseResume(channel, "connection_shared")
-            }
             hold(channel, for: claim)
             // Not here, in the middle of what has just been read.
             post(.resume(claim), to: index)
         }
     }
 
-    private func refuseResume(_ channel: Channel, _ reason: String) -> Refusal {
+    private func refuseResume(_ channel: Channel, _ reason: String, as refusal: Refusal = .resumeRefused) -> Refusal {
         counters.resumesRefused[reason, default: 0] &+= 1
-        channel.hasLostSession = true
-        audit("resume", channel, .refused(Refusal.resumeRefused.code), [("reason", reason)])
-        return .resumeRefused
+        if refusal == .resumeRefused, reason != "rate" { channel.hasLostSession = true }
+        audit("resume", channel, .refused(refusal.code), [("reason", reason)])
+        return refusal
     }
 
     /// Stops taking what comes, or goes on.
     private func hold(_ channel: Channel, for claim: ResumeClaim?) {
         channel.claim = claim
-        if channel.stream == nil { channel.connection?.isHeld = channel.isHeld }
+        guard channel.stream == nil, let connection = channel.connection, connection.isHeld != channel.isHeld else { return }
+        connection.isHeld = channel.isHeld
+        if connections.contains(connection.handle) { watch(connection) }
     }
 
     /// Goes on with what came meanwhile.
@@ -65,30 +66,18 @@ extension EventLoop {
         }
     }
 
-    /// The claim has come to nothing. Its session, if it still is, may be claimed again.
-    func giveBack(_ claim: ResumeClaim) {
-        guard claim.session.address.loop == index else {
-            post(.resumeAbandoned(claim), to: claim.session.address.loop)
-            return
-        }
-        abandoned(claim)
-    }
-
-    func abandoned(_ claim: ResumeClaim) {
-        guard let channel = channels[Handle(packed: claim.session.address.token)],
-            channel.resumption.ticket == claim.digest || channel.resumption.spent == claim.digest
-        else { return }
-        shared.resumeTickets.insert(claim.digest, claim.session)
+    /// The newcomer is no more, or is refused: the token may be claimed again.
+    func giveBackClaim(of channel: Channel) {
+        guard let claim = channel.claim else { return }
+        channel.claim = nil
+        shared.resumeTickets.giveBack(claim)
     }
 
     // MARK: At the session's loop
 
     /// Carries a claim on: to the session's loop, and there to the home of its room, for what the client has to be told.
     func resume(_ claim: ResumeClaim) {
-        guard let newcomer = newcomer(of: claim), newcomer.closing.maySend, let connection = newcomer.connection else {
-            if movedClaims.remove(claim.digest) == nil { giveBack(claim) }
-            return
-        }
+        guard let newcomer = newcomer(of: claim), newcomer.closing.maySend, let connection = newcomer.connection else { return }
         guard claim.session.address.loop == index else {
             if mayMove(connection) {
                 move(connection, for: claim)
@@ -115,9 +104,11 @@ extension EventLoop {
 
     private static let resumeMillisecondsMin: UInt64 = 5_000
 
-    /// Who has made the claim, and nobody else: a handle alone may be another channel's on another loop.
+    /// Who has made the claim, and nobody else: a handle alone may be another channel's on another loop, and others may have claimed the token before or since.
     private func newcomer(of claim: ResumeClaim) -> Channel? {
-        guard let channel = channels[Handle(packed: claim.newcomer.token)], channel.claim?.digest == claim.digest else { return nil }
+        guard let channel = channels[Handle(packed: claim.newcomer.token)], let own = channel.claim, own.digest == claim.digest,
+            own.number == claim.number
+        else { return nil }
         return channel
     }
 
@@ -130,13 +121,14 @@ extension EventLoop {
 
     /// The session is another loop's, and the connection cannot follow it.
     func refuseShared(_ claim: ResumeClaim) {
-        giveBack(claim)
         guard let newcomer = newcomer(of: claim) else { return }
-        settle(newcomer, claim, refusedFor: "connection_shared")
+        settle(newcomer, claim, refusedFor: "connection_shared", as: .connectionShared)
     }
 
-    private func settle(_ newcomer: Channel, _ claim: ResumeClaim, refusedFor reason: String) {
-        refuse(newcomer, claim.requestID, refuseResume(newcomer, reason))
+    /// The token is given back before its client hears of it, so that whoever tries again at once finds it good.
+    private func settle(_ newcomer: Channel, _ claim: ResumeClaim, refusedFor reason: String, as refusal: Refusal = .resumeRefused) {
+        shared.resumeTickets.giveBack(claim)
+        refuse(newcomer, claim.requestID, refuseResume(newcomer, reason, as: refusal))
         release(newcomer)
     }
 
@@ -144,10 +136,7 @@ extension EventLoop {
     ///
     /// - Parameter joined: the room as its home describes it; `nil` when the session is in none.
     func complete(_ claim: ResumeClaim, _ joined: Joined?) {
-        guard let newcomer = newcomer(of: claim), newcomer.closing.maySend, newcomer.connection != nil else {
-            if movedClaims.remove(claim.digest) == nil { abandoned(claim) }
-            return
-        }
+        guard let newcomer = newcomer(of: claim), newcomer.closing.maySend, newcomer.connection != nil else { return }
         guard let channel = session(of: claim) else {
             settle(newcomer, claim, refusedFor: "ended")
             return
@@ -159,8 +148,9 @@ extension EventLoop {
         channel.device = claim.device ?? channel.device
         let gaps = replay(channel, claim.received)
         withdrawTickets(of: channel)
-        channel.resumption.spent = claim.digest
+        let isProvenAnew = prove(channel, as: newcomer)
         welcome(channel, claim.requestID, resumed: resumed(channel, joined, gaps))
+        keepSpent(claim.digest, of: channel)
         for gap in gaps { send(channel, .streamGap(gap)) }
         if let joined, channel.membership?.isOf(joined.room, joined.participant) == true {
             for message in joined.lobby { sendText(channel, message) }
@@ -169,7 +159,10 @@ extension EventLoop {
         counters.sessionsResumed &+= 1
         shared.log.info("session_resumed", [("session", channel.sessionID), ("address", "\(channel.clientAddress)")])
         if let room = channel.membership?.room { markDirty(room) }
-        prove(channel, as: newcomer)
+        if isProvenAnew {
+            review(channel)
+            enterPresence(channel)
+        }
         release(channel)
     }
 
@@ -196,8 +189,10 @@ extension EventLoop {
     }
 
     /// Who the client has proven to be on the new connection is who it is from now on; a token that the session lives by stands beside that.
-    private func prove(_ channel: Channel, as newcomer: Channel) {
-        guard var principal = newcomer.principal else { return }
+    ///
+    /// - Returns: whether that is more or less than before, so that it has to be looked at what the session may.
+    private func prove(_ channel: Channel, as newcomer: Channel) -> Bool {
+        guard var principal = newcomer.principal else { return false }
         channel.forwarded = newcomer.forwarded
         if let token = newcomer.token {
             channel.token = token
@@ -206,10 +201,9 @@ extension EventLoop {
         }
         newcomer.token = nil
         newcomer.forwarded = nil
-        guard principal != channel.principal else { return }
+        guard principal != channel.principal else { return false }
         channel.principal = principal
-        review(channel)
-        enterPresence(channel)
+        return true
     }
 
     private func wish(_ channel: Channel, _ wishes: SessionWishes) {
@@ -262,7 +256,7 @@ extension Channel {
         swap(&deflate, &other.deflate)
         swap(&unfinished, &other.unfinished)
         swap(&control, &other.control)
-        swap(&controlRest, &other.controlRest)
+        swap(&begunControl, &other.begunControl)
         swap(&heldInput, &other.heldInput)
         swap(&lastReceived, &other.lastReceived)
         swap(&liveness.pings, &other.liveness.pings)

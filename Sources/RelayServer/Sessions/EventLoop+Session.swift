@@ -7,11 +7,11 @@ import WebSocketProtocol
 
 extension EventLoop {
     static let protocolVersion = 1
-    private static let displayNameBytesMax = 64
+    private static let displayNameBytesMax = SignallingBounds.displayNameBytesMax
     private static let bytesPerRule = 2
-    private static let sourceBytesMax = 64
-    private static let streamsPerRequestMax = 1_024
-    private static let sourcesPerRequestMax = 16
+    private static let sourceBytesMax = SignallingBounds.sourceBytesMax
+    private static let streamsPerRequestMax = SignallingBounds.streamsPerRequestMax
+    private static let sourcesPerRequestMax = SignallingBounds.sourcesPerRequestMax
     private static let standingSourcesMax = 64
 
     /// One text message of a session. Whatever it is, it gets exactly one answer; only what is not JSON at all closes.
@@ -22,17 +22,28 @@ extension EventLoop {
         }
         do throws(SignallingFault) {
             let incoming = try IncomingRequest(decoding: bytes)
-            do throws(Refusal) {
-                try perform(channel, incoming.id, incoming.request)
-            } catch {
-                refuse(channel, incoming.id, error)
-            }
+            answer(channel, incoming.id, incoming.request, messageBytes: bytes.count)
         } catch {
             switch error {
             case .notJSON: beginClose(channel, .invalidFramePayloadData, reason: "a text message must be one JSON object", counted: "not_json")
             case .malformed(let id, let detail): refuse(channel, id, .malformed(detail))
             case .unknownType(let id, let type): refuse(channel, id, .unknownType(type))
             }
+        }
+    }
+
+    /// Does what a request asks for, at once or when the join before it is answered.
+    func answer(_ channel: Channel, _ id: UInt64, _ request: ClientRequest, messageBytes: Int) {
+        do throws(Refusal) {
+            if case .joining = channel.state, channel.waitingRequests.isToWait(request) {
+                guard channel.waitingRequests.keep(id, request, messageBytes: messageBytes, bytesMax: limits.controlMessageBytesMax) else {
+                    throw .pending
+                }
+            } else {
+                try perform(channel, id, request)
+            }
+        } catch {
+            refuse(channel, id, error)
         }
     }
 

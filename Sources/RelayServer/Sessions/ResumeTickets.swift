@@ -31,9 +31,13 @@ final class ResumeTickets: Sendable {
         return (String(decoding: text, as: UTF8.self), digest)
     }
 
-    func claim(_ token: String, by owner: ResumeOwner) -> (digest: SHA256Digest, claim: Table.Claim) {
+    func claim(_ token: String, by owner: ResumeOwner, onlyOn loop: Int?) -> (digest: SHA256Digest, claim: Table.Claim) {
         let digest = SHA256Digest(hashing: Array(token.utf8))
-        return (digest, shard(of: digest).withLock { $0.claim(digest, by: owner) })
+        return (digest, shard(of: digest).withLock { $0.claim(digest, by: owner, onlyOn: loop) })
+    }
+
+    func giveBack(_ claim: ResumeClaim) {
+        shard(of: claim.digest).withLock { $0.giveBack(claim.digest, claim.number) }
     }
 
     func insert(_ digest: SHA256Digest, _ session: Table.Session) {

@@ -8,19 +8,22 @@ import TLSTransport
 struct Resumption {
     /// Of the token that the latest `welcome` gave; `nil` without one.
     var ticket: SHA256Digest?
-    /// Of the token that the session was resumed by last: good again when the connection is lost before anything came from the client that had the new
-    /// one by then.
+    /// Of the token that the session was resumed by last. It stays good until the client is known to have the latest: it may never have got that `welcome`.
     var spent: SHA256Digest?
     /// When the latest `welcome` was said.
     var welcomedAt = MonotonicInstant.zero
+    /// The ping that went right behind it: its pong, or a later one's, says that the client has read so far.
+    var provingPing: UInt64 = .max
     var parkedUntil = MonotonicInstant.distantFuture
     /// The certificate that the session lives by while it has no connection: revoked or expired, it ends as it would have with one.
     var peer: ForwardedPeer?
 }
 
-/// A token was shown, and is taken from whoever might show it as well. It is on its way to the session's loop, and back into the table if nothing comes of it.
+/// A token was shown, and nobody else can claim it until this is settled. The newcomer's channel owns the claim and gives it back with its own end, wherever that
+/// is; what is under way to the session's loop and to the room's home are copies that come to nothing then.
 struct ResumeClaim: Sendable {
     let digest: SHA256Digest
+    let number: ResumeTickets.Table.ClaimNumber
     let session: ResumeTickets.Table.Session
     /// The channel that said hello; another once its connection has moved.
     var newcomer: MemberAddress

@@ -10,8 +10,8 @@ struct SessionWishes: Sendable, Equatable {
     /// A data message at least this often; `nil`: none.
     var keepAliveMilliseconds: UInt64?
 
-    static let bundleMilliseconds: ClosedRange<Double> = 0...10
-    static let keepAliveMilliseconds: ClosedRange<Double> = 1_000...60_000
+    static let bundleMilliseconds = SignallingBounds.bundleMilliseconds
+    static let keepAliveMilliseconds = SignallingBounds.keepAliveMilliseconds
 
     init() {}
 

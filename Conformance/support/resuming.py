@@ -1,0 +1,84 @@
+"""Clients that lose their connections and come back: what the tests of resumption have in common."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from . import metrics
+from .authority import Authority
+from .relay import Identity, Relay
+from .session import CONFIGURATION, KEY, Session
+
+
+def measure(relay: Relay, name: str, label: str = "") -> float:
+    status, _, text = relay.get("/metrics")
+    assert status == 200
+    return sum(value for sample, labels, value in metrics.parse(text) if sample == name and label in ("", *labels.values()))
+
+
+def wait_until(what: str, condition: Callable[[], bool], seconds: float = 15) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.02)
+
+
+def warm_up(publisher: Session, kind: str, stream: int, listener: Session) -> None:
+    """Between loops a subscription takes its time: sends until the listener has a frame, and has all that follow."""
+    sent = []
+    while not listener.payloads(stream):
+        sent.append(b"warm-up %d" % len(sent))
+        publisher.media(kind, stream, sent[-1], KEY if kind == "video" else 0)
+        listener.drain(0.1)
+    listener.frame(sent[-1])
+    listener.frames.clear()
+    publisher.events.clear()
+
+
+class Setting:
+    def __init__(self, relay: Relay, authority: Authority, identities: dict[str, Identity]):
+        self.relay, self.authority, self.identities = relay, authority, identities
+        self.room = f"room-{os.urandom(4).hex()}"
+        self.sessions: list[Session] = []
+
+    def open(self, name: str, relay: Relay | None = None, **options) -> Session:
+        session = Session(relay or self.relay, self.identities[name], **options)
+        self.sessions.append(session)
+        return session
+
+    def back(self, session: Session, name: str, relay: Relay | None = None, *, token: str | None = None, received: list | None = None, **options) -> Session:
+        resume = {"token": token or session.welcome["resumeToken"], "received": received or received_by(session)}
+        again = self.open(name, relay, hello={"resume": resume}, **options)
+        again.last_id += 1000
+        again.sequences = session.sequences
+        return again
+
+    def parkings(self, session: Session) -> int:
+        """How often the session has lost its connection."""
+        return sum(session.welcome["session"] in line for line in self.relay.log().splitlines() if '"session_parked"' in line)
+
+    def lose(self, session: Session, lose: Callable[[], None]) -> None:
+        """Has the session lose its connection, and waits until the relay knows."""
+        before = self.parkings(session)
+        lose()
+        wait_until("the session is parked", lambda: self.parkings(session) > before)
+
+    def parked(self) -> int:
+        return int(measure(self.relay, "segue_sessions_parked"))
+
+    def close(self) -> None:
+        for session in self.sessions:
+            session.close()
+
+
+def received_by(*sessions: Session) -> list[dict]:
+    """What a client says that it has."""
+    last: dict[int, dict] = {}
+    for session in sessions:
+        for frame in session.frames:
+            if frame.kind != CONFIGURATION:
+                timestamp = int.from_bytes(frame.message[12:16], "big")
+                last[frame.stream] = {"stream": frame.stream, "sequence": frame.sequence, "timestamp": timestamp}
+    return list(last.values())

@@ -1,0 +1,43 @@
+import AudioSession
+
+extension SharedSchema {
+    static let warnings = SchemaMember.optional(
+        "warnings", .list(of: .text), "What was odd about a request that was granted nevertheless, each a sentence.")
+
+    /// RFC 6716 §2.
+    static let bandwidth = JSONSchema.words(["narrowband", "mediumband", "wideband", "superwideband", "fullband"])
+
+    static let session = JSONSchema.object([
+        .required("state", .words(RelayMessage.SessionState.State.self)),
+        .optional("category", .words(Category.allCases.map(\.rawValue))),
+        .optional("mode", .words(Mode.allCases.map(\.rawValue))),
+        .optional("options", .integer(0...Int(CategoryOptions.known.rawValue)), "The platform's bits."),
+        .optional(
+            "paused", .boolean, "The user paused playback, or the headset was pulled: nothing is sent until playback.continue."),
+        .optional(
+            "format",
+            .object([
+                .required("sampleRate", .number(from: 0), "Hz."), .required("channels", .integer(from: 0)),
+                .required("bandwidth", bandwidth, "Opus' audio bandwidth (RFC 6716 §2)."),
+                .optional("latency", .number(from: 0), "Seconds from the relay's last sample to the ear, as far as the client knows."),
+            ]), "What is sent to the client is fitted to this."),
+    ]).described("A client's audio session as the relay has it.")
+
+    static let port = JSONSchema.object([
+        .required("type", .text, "\(PortType.allCases.map(\.rawValue).joined(separator: ", "))."),
+        .optional("name", .text), .optional("sampleRate", .number(from: 0), "Hz."), .optional("channels", .integer(from: 0)),
+        .optional("latency", .number(from: 0), "Seconds."),
+    ]).described("Where sound goes in or out.")
+
+    static let route = JSONSchema.object([
+        .required("inputs", .list(of: .reference(.audioPort))), .required("outputs", .list(of: .reference(.audioPort))),
+    ]).described("Where a client's sound goes in and out, as in AVAudioSessionRouteDescription.")
+
+    static let playbackMembers: [SchemaMember] = [
+        .required("stream", .unsigned32),
+        .required("state", .words(RelayMessage.StreamPlayback.State.self)),
+        .required("elapsed", .number(from: 0), "Seconds of media that were sent on."),
+        .required("rate", .number(from: 0), "0: it does not move."),
+        .required("at", .reference(.unixMilliseconds), "At the relay, when that was so."),
+    ]
+}
