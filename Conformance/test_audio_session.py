@@ -11,7 +11,7 @@ from support.audio import DISCONTINUITY, STATUS, Stage, Talker, hears, media, re
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Relay
-from support.session import CONFIGURATION, KEY, VIDEO, Session
+from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
 
 INTERRUPTION = 1.0
 GRACE = 3.0
@@ -199,6 +199,24 @@ def test_a_category_that_is_set_while_active_ends_what_it_does_not_allow(stage: 
     silent(ann, talker)
     ann.ask("subscribe", all=True)
     talker.warm_up(ann)
+
+
+@pytest.mark.parametrize("kinds", [("publish", "session.setCategory"), ("session.setCategory", "publish")], ids=["publish-first", "category-first"])
+def test_a_stream_that_is_published_while_the_category_changes_ends(stage: Stage, kinds: tuple[str, str]) -> None:
+    members = {"publish": {"kind": "audio", "codec": "opus"}, "session.setCategory": {"category": "playback"}}
+    bob = stage.join("bob")
+    for _ in range(8):
+        ann = stage.phone("ann")
+        numbers = {kind: ann.send(kind, **members[kind]) for kind in kinds}
+        ann.answer(numbers["session.setCategory"])
+        try:
+            stream = ann.answer(numbers["publish"])["stream"]
+        except Refused as refusal:
+            assert refusal.code in ("category", "insufficient_priority"), refusal
+        else:
+            ann.event("stream.stopped", stream=stream, reason="category")
+            bob.event("stream.ended", stream=stream)
+        ann.close()
 
 
 # The client's own interruption

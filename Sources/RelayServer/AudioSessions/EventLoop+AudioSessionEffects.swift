@@ -6,7 +6,11 @@ import Signalling
 /// What the desk has decided, done in its order: media has stopped when the event that tells of it is sent.
 extension EventLoop {
     func perform(_ news: AudioSessionNews, _ channel: Channel) {
-        guard let audio = channel.audio else { return }
+        guard let audio = channel.audio else {
+            // Asked behind a `session.init` that was refused: the answer is due all the same.
+            if let id = news.requestID { refuse(channel, id, .sessionLost) }
+            return
+        }
         audio.snapshot = news.snapshot ?? audio.snapshot
         for effect in news.effects { perform(effect, channel, audio, news) }
         if audio.interruptionsUnderWay == 0, audio.snapshot?.interruption?.isOwn != true { audio.interruptedAt = nil }
