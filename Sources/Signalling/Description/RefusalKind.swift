@@ -48,6 +48,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
     case cannotStartPlaying = "cannot_start_playing"
     case cannotStartRecording = "cannot_start_recording"
     case category
+    case audioSessionsMax = "audio_sessions_max"
 
     /// One such refusal as the relay says it, under default limits: `retry` is always the same for a code, some sentences vary.
     package var refusal: Refusal {
@@ -98,6 +99,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
         case .cannotStartPlaying: .cannotStartPlaying
         case .cannotStartRecording: .cannotStartRecording
         case .category: .categoryForbids
+        case .audioSessionsMax: .audioSessionsMax
         }
     }
 
