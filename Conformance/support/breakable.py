@@ -44,8 +44,12 @@ class Link:
         """RST to the relay; the client sees its connection end."""
         self.frozen.set()
         self.server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        # close() alone would wait for the thread that is reading.
-        self.server.shutdown(socket.SHUT_RD)
+        try:
+            # close() alone would wait for the thread that is reading.
+            self.server.shutdown(socket.SHUT_RD)
+        except OSError:
+            # It has ended by itself.
+            pass
         self._close()
 
     def end(self) -> None:

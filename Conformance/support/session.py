@@ -132,6 +132,8 @@ class _HTTP1:
             subprotocols=[SUBPROTOCOL],
             additional_headers=fields,
             compression=None,
+            # Its own pings end it where the machine is busy for long; the relay asks often enough who is alive.
+            ping_interval=None,
             max_size=1 << 23,
             open_timeout=SECONDS_MAX,
             close_timeout=5,

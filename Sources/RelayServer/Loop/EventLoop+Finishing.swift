@@ -36,7 +36,7 @@ struct BegunMessage {
     mutating func note(_ moved: UnsafeRawBufferPointer, _ left: UnsafeRawBufferPointer) {
         var place = min(rest, moved.count)
         rest -= place
-        while unsafe place < moved.count {
+        while place < moved.count {
             let begun = unsafe UnsafeRawBufferPointer(rebasing: moved[place...])
             let byteCount = unsafe BegunMessage.byteCount(begun, left)
             rest = max(0, byteCount - begun.count)
