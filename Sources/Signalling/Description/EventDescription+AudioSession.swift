@@ -6,7 +6,8 @@ extension EventDescription {
         "The audio session has changed without the client's having asked.",
         [
             .required("session", .reference(.sessionState)),
-            .required("cause", .words(SessionChangeCause.allCases.map(\.rawValue)), "Refused: it was to go on, and may not."),
+            .required(
+                "cause", .words(SessionChangeCause.allCases.map(\.rawValue)), "refused: the session was to go on, and may not; it is inactive."),
         ],
         #"{"type":"session.changed","session":{"state":"inactive","category":"playAndRecord","mode":"default","options":0,"paused":false},"cause":"refused"}"#
     )
@@ -94,9 +95,8 @@ extension EventDescription {
     static let participantRoute = EventDescription(
         "Where a participant's sound goes in and out; ports have names only where their owner shares them.",
         [
-            .required("participant", .unsigned32), .required("inputs", .list(of: .reference(.audioPort))),
-            .required("outputs", .list(of: .reference(.audioPort))),
+            .required("participant", .unsigned32), .required("inputs", SharedSchema.ports), .required("outputs", SharedSchema.ports),
         ],
-        #"{"type":"participant.route","participant":5,"inputs":[{"type":"headsetMic"}],"outputs":[{"type":"headset","name":"Alice's headset","sampleRate":48000,"channels":2,"latency":0.012}]}"#
+        #"{"type":"participant.route","participant":5,"inputs":[{"type":"headsetMic"}],"outputs":[{"type":"headset","name":"Alice's headset"}]}"#
     )
 }

@@ -10,8 +10,8 @@ extension RequestDescription {
         #""session":{"state":"active","category":"playAndRecord","mode":"voiceChat","options":4,"paused":false,"format":{"sampleRate":48000,"channels":2,"bandwidth":"fullband","latency":0.012}}"#
 
     static let sessionInit = RequestDescription(
-        "Gives the client an audio session: inactive, for playing and recording. Without one nothing is restricted.",
-        answer: session, refusals: [.sessionLost, .audioSessionsMax],
+        "Gives the client an audio session: inactive, to play and to record. Without one nothing is restricted.",
+        answer: session, refusals: [.audioSessionsMax],
         [
             .init(#"{"type":"session.init","id":20}"#, #"{"type":"ok","id":20,\#(inactive)}"#),
             .init(#"{"type":"session.init","id":21}"#, #"{"type":"ok","id":21,\#(inactive),"warnings":["already_initialised"]}"#),
@@ -77,9 +77,12 @@ extension RequestDescription {
                 "reason", JSONSchema(("type", "integer")),
                 "AVAudioSession.RouteChangeReason: 0 to 4 and 6 to 8; any other number is taken as 0, with a warning."),
             .optional("route", .reference(.audioRoute)),
-            .optional("legacyRoute", .text, "The route as older systems write it, in place of route; empty: silent."),
+            .optional(
+                "legacyRoute", .words(LegacyRoute.allCases.map(\.rawValue)),
+                "The route as older systems write it, in place of route; empty: silent."),
             .optional("sharesNames", .boolean, "The room may see the ports' names too; absent: false."),
         ],
+        rules: [.init("not", ["required": ["route", "legacyRoute"]])],
         answer: session, refusals: [.sessionLost, .badValue],
         [
             .init(
@@ -121,11 +124,11 @@ extension RequestDescription {
     static let streamPrime = RequestDescription(
         "Fills a stream up to where it could be played.", [stream],
         answer: played + [
-            .optional(
+            .required(
                 "primed", .object([.required("frames", .integer(from: 0)), .required("milliseconds", .number(from: 0))]),
                 "What is there to be played at once.")
         ],
-        refusals: refusedStream + [.cannotStartPlaying],
+        refusals: refusedStream,
         [.init(#"{"type":"stream.prime","id":31,"stream":2}"#, #"{"type":"ok","id":31,\#(silent),"primed":{"frames":5,"milliseconds":100}}"#)])
 
     static let streamPause = RequestDescription(
@@ -154,17 +157,17 @@ extension RequestDescription {
         "How a stream is played.",
         [
             stream,
-            .optional("volume", .number(0...1)),
-            .optional("rampMilliseconds", .number(0...60_000), "How long the volume takes to get there; absent: at once."),
-            .optional("rate", .number(0.5...2)),
-            .optional("pan", .number(-1...1), "-1 is left, 1 right."),
+            .optional("volume", volume),
+            .optional("rampMilliseconds", ramp, "How long the volume takes to get there; absent: at once."),
+            .optional("rate", rate),
+            .optional("pan", pan, "-1 is left, 1 right."),
         ],
         answer: played + [
             .required(
                 "parameters",
                 .object([
-                    .required("stream", .unsigned32), .required("volume", .number(0...1)), .optional("rampMilliseconds", .number(0...60_000)),
-                    .required("rate", .number(0.5...2)), .required("pan", .number(-1...1)),
+                    .required("stream", .unsigned32), .required("volume", volume), .optional("rampMilliseconds", ramp), .required("rate", rate),
+                    .required("pan", pan),
                 ]), "What holds now.")
         ],
         refusals: refusedStream + [.badValue],
@@ -173,4 +176,13 @@ extension RequestDescription {
                 #"{"type":"stream.setParameters","id":36,"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}"#,
                 #"{"type":"ok","id":36,\#(playing),"parameters":{"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}}"#)
         ])
+
+    private static let volume = number(ParameterChange.volumes)
+    private static let rate = number(ParameterChange.rates)
+    private static let pan = number(ParameterChange.pans)
+    private static let ramp = JSONSchema.number(ParameterChange.rampsMilliseconds)
+
+    private static func number(_ range: ClosedRange<Float>) -> JSONSchema {
+        JSONSchema.number(Double(range.lowerBound)...Double(range.upperBound))
+    }
 }

@@ -3,7 +3,7 @@ import AudioSession
 extension SharedSchema {
     static let warnings = SchemaMember.optional(
         "warnings", .list(of: .words(SessionWarning.allCases.map(\.rawValue) + ["unknown_reason"])),
-        "What was odd about a request that was granted nevertheless. Unknown: taken as default, or as 0.")
+        "What was odd about a request that was granted nevertheless; nothing has changed then but what the word says.")
 
     /// RFC 6716 §2.
     static let bandwidth = JSONSchema.words(["narrowband", "mediumband", "wideband", "superwideband", "fullband"])
@@ -26,11 +26,15 @@ extension SharedSchema {
 
     static let port = JSONSchema.object([
         .required("type", .words(PortType.allCases.map(\.rawValue))),
-        .optional("name", .text(bytesMax: RoutePort.nameBytesMax)), .optional("sampleRate", .number(RoutePort.sampleRates), "Hz."),
-        .optional("channels", .integer(RoutePort.channelCounts)), .optional("latency", .number(RoutePort.latencies), "Seconds."),
+        .optional(
+            "name", .text(bytesMax: RoutePort.nameBytesMax),
+            "To others only where its owner shares it; at most \(RoutePort.nameBytesMax) bytes."),
+        .optional("sampleRate", .number(RoutePort.sampleRates), "Hz."),
+        .optional("channels", .integer(RoutePort.channelCounts)),
+        .optional("latency", .number(RoutePort.latencies), "Seconds."),
     ]).described("Where sound goes in or out.")
 
-    private static let ports = JSONSchema.list(of: .reference(.audioPort), 0...RouteDescription.portsMax)
+    static let ports = JSONSchema.list(of: .reference(.audioPort), 0...RouteDescription.portsMax)
 
     static let route = JSONSchema.object([
         .required("inputs", ports), .required("outputs", ports),
