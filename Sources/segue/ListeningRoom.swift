@@ -262,7 +262,7 @@ final class ListeningRoom {
         // Of audio sessions: this client has none.
         case .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
             .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted, .participantInterrupted,
-            .participantHeld, .participantRoute:
+            .participantHeld, .participantRoute, .participantMode:
             break
         }
     }

@@ -87,4 +87,12 @@ extension EventDescription {
         ],
         #"{"type":"participant.route","participant":5,"inputs":[{"type":"headsetMic"}],"outputs":[{"type":"headset","name":"Alice's headset","sampleRate":48000,"channels":2,"latency":0.012}]}"#
     )
+
+    static let participantMode = EventDescription(
+        "What a participant's audio session is for.",
+        [
+            .required("participant", .unsigned32), .required("category", .words(Category.allCases.map(\.rawValue))),
+            .required("mode", .words(Mode.allCases.map(\.rawValue))),
+        ],
+        #"{"type":"participant.mode","participant":5,"category":"playAndRecord","mode":"voiceChat"}"#)
 }
