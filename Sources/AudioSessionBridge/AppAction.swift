@@ -49,4 +49,5 @@ public enum RelayEventType: String, CaseIterable, Sendable {
     case participantInterrupted = "participant.interrupted"
     case participantHeld = "participant.held"
     case participantRoute = "participant.route"
+    case participantMode = "participant.mode"
 }

@@ -138,7 +138,7 @@ extension SessionBridge {
                 let bandwidth = message["bandwidth"]?.text
             else { return nil }
             return .setEncoder(stream: stream, channels: channels, bandwidth: bandwidth)
-        case .participantInterrupted, .participantHeld, .participantRoute:
+        case .participantInterrupted, .participantHeld, .participantRoute, .participantMode:
             return message["participant"]?.number.flatMap(UInt32.init(exactly:)).map { .showParticipant($0) }
         }
     }

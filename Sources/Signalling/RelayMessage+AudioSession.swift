@@ -190,4 +190,17 @@ extension RelayMessage {
             self.outputs = outputs
         }
     }
+
+    /// What a participant's audio session is for: its category and mode.
+    package struct ParticipantMode: Codable, Sendable, Equatable {
+        package var participant: UInt32
+        package var category: String
+        package var mode: String
+
+        package init(participant: UInt32, category: String, mode: String) {
+            self.participant = participant
+            self.category = category
+            self.mode = mode
+        }
+    }
 }

@@ -99,4 +99,12 @@ extension EventDescription {
         ],
         #"{"type":"participant.route","participant":5,"inputs":[{"type":"headsetMic"}],"outputs":[{"type":"headset","name":"Alice's headset"}]}"#
     )
+
+    static let participantMode = EventDescription(
+        "What a participant's audio session is for.",
+        [
+            .required("participant", .unsigned32), .required("category", .words(Category.allCases.map(\.rawValue))),
+            .required("mode", .words(Mode.allCases.map(\.rawValue))),
+        ],
+        #"{"type":"participant.mode","participant":5,"category":"playAndRecord","mode":"voiceChat"}"#)
 }

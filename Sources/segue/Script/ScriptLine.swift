@@ -139,6 +139,7 @@ extension ScriptLine {
         case .participantHeld(let body): "\(name(body.participant)) is \(body.held ? "held" : "held no more")"
         case .participantRoute(let body):
             "\(name(body.participant)) goes through \((body.inputs + body.outputs).map(\.type).joined(separator: ", "))"
+        case .participantMode(let body): "\(name(body.participant)) is of \(body.category), mode \(body.mode)"
         case .participantJoined(let body): "\(name(body.participant)) came"
         case .participantLeft(let participant, let reason): "\(name(participant)) went (\(reason.rawValue))"
         case .interruptionBegan(let body): "interrupted: \(body.reason)\(body.device.map { ", by \($0)" } ?? "")"
