@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ DOCUMENT = json.loads(KEPT.read_text())
 DESCRIBED = Description(DOCUMENT)
 MESSAGES = list(DESCRIBED.messages)
 # Whoever is refused with these was not asked about the member at all.
-STATE_CODES = {"hello_first", "hello_twice", "not_in_room", "already_in_room", "pending", "draining", "unauthenticated"}
+STATE_CODES = {"hello_first", "hello_twice", "not_in_room", "already_in_room", "pending", "draining", "unauthenticated", "session_lost"}
 
 
 # What the document is
@@ -290,12 +292,25 @@ def relay_in_use(module_open_relay: Relay) -> Iterator[Relay]:
     module_open_relay.assert_healthy()
 
 
-def asking(relay: Relay, request_type: str) -> Session:
-    """A session for which the request makes sense."""
-    session = Session(relay, greets=request_type != "hello")
-    if request_type not in ("hello", "join"):
-        session.ask("join", room="described", role="host")
-    return session
+ROOMS = itertools.count()
+
+
+@contextmanager
+def asking(relay: Relay, request_type: str) -> Iterator[Session]:
+    """A session for which the request makes sense: a room's host with an audio session, who gets somebody's streams 1 and 2."""
+    if request_type in ("hello", "join"):
+        with Session(relay, greets=request_type == "join") as session:
+            yield session
+        return
+    room = f"described-{next(ROOMS)}"
+    with Session(relay) as publisher, Session(relay) as session:
+        for member in (publisher, session):
+            member.ask("join", room=room, role="host")
+        assert (publisher.publish("audio"), publisher.publish("video")) == (1, 2)
+        session.ask("session.init")
+        session.ask("session.setActive", active=True)
+        session.ask("subscribe", streams=[1, 2])
+        yield session
 
 
 def refusal(session: Session, message: dict) -> str | None:
@@ -343,6 +358,7 @@ RULES = [
     ("subscribe", {"delivery": "live"}, "bad_value"),
     ("unsubscribe", {}, "bad_value"),
     ("publish", {"kind": "audio", "codec": "opus", "layers": [{}]}, "bad_value"),
+    ("route.changed", {"reason": 1, "route": {"inputs": [], "outputs": []}, "legacyRoute": ""}, "bad_value"),
 ]
 
 

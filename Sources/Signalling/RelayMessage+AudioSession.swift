@@ -97,7 +97,7 @@ extension RelayMessage {
     /// A stream, own or subscribed, that the session no longer carries.
     package struct StreamStopped: Codable, Sendable, Equatable {
         package var stream: UInt32
-        /// `category`, `route`, `deactivated`, `interrupted`.
+        /// `category`, `deactivated`.
         package var reason: String
 
         package init(stream: UInt32, reason: String) {

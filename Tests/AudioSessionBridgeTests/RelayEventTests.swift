@@ -65,6 +65,7 @@ struct RelayEventTests {
     @Test("§3 every event that the relay writes is something that the app does", arguments: cases)
     func actions(message: RelayMessage, action: AppAction) throws {
         var bridge = SessionBridge()
+        _ = bridge.activate(true)
         let (type, value) = try Self.read(message)
         #expect(bridge.receive(type, value).actions == [action])
         #expect(RelayEventType(rawValue: type) != nil)

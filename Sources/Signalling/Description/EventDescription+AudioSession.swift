@@ -4,8 +4,13 @@ import AudioSession
 extension EventDescription {
     static let sessionChanged = EventDescription(
         "The audio session has changed without the client's having asked.",
-        [.required("session", .reference(.sessionState)), .required("cause", .text)],
-        #"{"type":"session.changed","session":{"state":"inactive","category":"playAndRecord","mode":"default","options":0},"cause":"refused"}"#)
+        [
+            .required("session", .reference(.sessionState)),
+            .required(
+                "cause", .words(SessionChangeCause.allCases.map(\.rawValue)), "refused: the session was to go on, and may not; it is inactive."),
+        ],
+        #"{"type":"session.changed","session":{"state":"inactive","category":"playAndRecord","mode":"default","options":0,"paused":false},"cause":"refused"}"#
+    )
 
     static let interruptionBegan = EventDescription(
         "Another session of the identity has interrupted this one; its media has stopped already.",
@@ -19,7 +24,7 @@ extension EventDescription {
         "The interruption is over: exactly once for each that began.",
         [
             .required("shouldResume", .boolean),
-            .required("cause", .words(["deactivated", "left", "activated", "media", "timeout"]), "What ended it."),
+            .required("cause", .words(InterruptionEnd.allCases.map(\.rawValue)), "What ended it."),
         ],
         #"{"type":"interruption.ended","shouldResume":true,"cause":"deactivated"}"#)
 
@@ -53,7 +58,12 @@ extension EventDescription {
 
     static let streamStopped = EventDescription(
         "A stream, own or subscribed, that the session no longer carries.",
-        [.required("stream", .unsigned32), .required("reason", .words(["category", "route", "deactivated", "interrupted"]))],
+        [
+            .required("stream", .unsigned32),
+            .required(
+                "reason", .words([MediaStop.category, .deactivated].map(\.rawValue)),
+                "Category: it has ended for the session. Deactivated, by force: it stands still until the session is active again."),
+        ],
         #"{"type":"stream.stopped","stream":2,"reason":"category"}"#)
 
     static let streamState = EventDescription(
@@ -62,7 +72,10 @@ extension EventDescription {
 
     static let formatWanted = EventDescription(
         "What the best of an audio stream's subscribers can use of it; to the publisher.",
-        [.required("stream", .unsigned32), .required("channels", .integer(from: 1)), .required("bandwidth", SharedSchema.bandwidth)],
+        [
+            .required("stream", .unsigned32), .required("channels", .integer(1...ReceiveFormat.channelsMax)),
+            .required("bandwidth", SharedSchema.bandwidth),
+        ],
         #"{"type":"format.wanted","stream":1,"channels":1,"bandwidth":"wideband"}"#)
 
     // MARK: To the room
@@ -82,10 +95,9 @@ extension EventDescription {
     static let participantRoute = EventDescription(
         "Where a participant's sound goes in and out; ports have names only where their owner shares them.",
         [
-            .required("participant", .unsigned32), .required("inputs", .list(of: .reference(.audioPort))),
-            .required("outputs", .list(of: .reference(.audioPort))),
+            .required("participant", .unsigned32), .required("inputs", SharedSchema.ports), .required("outputs", SharedSchema.ports),
         ],
-        #"{"type":"participant.route","participant":5,"inputs":[{"type":"headsetMic"}],"outputs":[{"type":"headset","name":"Alice's headset","sampleRate":48000,"channels":2,"latency":0.012}]}"#
+        #"{"type":"participant.route","participant":5,"inputs":[{"type":"headsetMic"}],"outputs":[{"type":"headset","name":"Alice's headset"}]}"#
     )
 
     static let participantMode = EventDescription(

@@ -5,13 +5,13 @@ extension RequestDescription {
     private static let session: [SchemaMember] = [
         .required("session", .reference(.sessionState), "The audio session after the request."), SharedSchema.warnings,
     ]
-    private static let inactive = #""session":{"state":"inactive","category":"playAndRecord","mode":"default","options":0}"#
+    private static let inactive = #""session":{"state":"inactive","category":"playAndRecord","mode":"default","options":0,"paused":false}"#
     private static let active =
-        #""session":{"state":"active","category":"playAndRecord","mode":"voiceChat","options":4,"format":{"sampleRate":48000,"channels":2,"bandwidth":"fullband","latency":0.012}}"#
+        #""session":{"state":"active","category":"playAndRecord","mode":"voiceChat","options":4,"paused":false,"format":{"sampleRate":48000,"channels":2,"bandwidth":"fullband","latency":0.012}}"#
 
     static let sessionInit = RequestDescription(
-        "Gives the client an audio session: inactive, for playing and recording. Without one nothing is restricted.",
-        answer: session, refusals: [.sessionLost, .audioSessionsMax],
+        "Gives the client an audio session: inactive, to play and to record. Without one nothing is restricted.",
+        answer: session, refusals: [.audioSessionsMax],
         [
             .init(#"{"type":"session.init","id":20}"#, #"{"type":"ok","id":20,\#(inactive)}"#),
             .init(#"{"type":"session.init","id":21}"#, #"{"type":"ok","id":21,\#(inactive),"warnings":["already_initialised"]}"#),
@@ -23,8 +23,8 @@ extension RequestDescription {
             .required(
                 "category", .words(Category.allCases.flatMap { [$0.rawValue, $0.code.text] }),
                 "A name as playAndRecord, or its four characters as plar."),
-            .optional("mode", .words(Mode.allCases.map(\.rawValue)), "Absent: default."),
-            .optional("options", .integer(0...Int(CategoryOptions.known.rawValue)), "The platform's bits; absent: none."),
+            .optional("mode", .words(Mode.allCases.map(\.rawValue)), "Absent: default, whatever was set before."),
+            .optional("options", .integer(0...Int(CategoryOptions.known.rawValue)), "The platform's bits; absent: none, whatever was set before."),
         ],
         answer: session, refusals: [.sessionLost, .illegalCategory, .badValue],
         [
@@ -62,7 +62,7 @@ extension RequestDescription {
         [
             .init(
                 #"{"type":"interruption.began","id":24,"reason":"default"}"#,
-                #"{"type":"ok","id":24,"session":{"state":"interrupted","category":"playAndRecord","mode":"voiceChat","options":4,"paused":true}}"#)
+                #"{"type":"ok","id":24,"session":{"state":"interrupted","category":"playAndRecord","mode":"voiceChat","options":4,"paused":false}}"#)
         ])
 
     static let interruptionEnded = RequestDescription(
@@ -77,9 +77,12 @@ extension RequestDescription {
                 "reason", JSONSchema(("type", "integer")),
                 "AVAudioSession.RouteChangeReason: 0 to 4 and 6 to 8; any other number is taken as 0, with a warning."),
             .optional("route", .reference(.audioRoute)),
-            .optional("legacyRoute", .text, "The route as older systems write it, in place of route; empty: silent."),
+            .optional(
+                "legacyRoute", .words(LegacyRoute.allCases.map(\.rawValue)),
+                "The route as older systems write it, in place of route; empty: silent."),
             .optional("sharesNames", .boolean, "The room may see the ports' names too; absent: false."),
         ],
+        rules: [.init("not", ["required": ["route", "legacyRoute"]])],
         answer: session, refusals: [.sessionLost, .badValue],
         [
             .init(
@@ -90,7 +93,11 @@ extension RequestDescription {
 
     static let playbackPause = RequestDescription(
         "The user pauses everything that is played.", answer: session, refusals: [.sessionLost],
-        [.init(#"{"type":"playback.pause","id":28}"#, #"{"type":"ok","id":28,\#(active)}"#)])
+        [
+            .init(
+                #"{"type":"playback.pause","id":28}"#,
+                #"{"type":"ok","id":28,"session":{"state":"active","category":"playAndRecord","mode":"voiceChat","options":4,"paused":true}}"#)
+        ])
 
     static let playbackContinue = RequestDescription(
         "Ends the user's pause, and that of a headset that was pulled.", answer: session, refusals: [.sessionLost],
@@ -100,10 +107,9 @@ extension RequestDescription {
 
     private static let stream = SchemaMember.required("stream", .unsigned32, "One that the client is subscribed to.")
     private static let played: [SchemaMember] = [
-        .optional("session", .reference(.sessionState)), SharedSchema.warnings,
-        .optional("playback", .object(SharedSchema.playbackMembers), "Where the stream stands."),
+        .required("playback", .object(SharedSchema.playbackMembers), "Where the stream stands.")
     ]
-    private static let refusedStream: [RefusalKind] = [.sessionLost, .notInRoom, .unknownStream, .category]
+    private static let refusedStream: [RefusalKind] = [.sessionLost, .notInRoom, .unknownStream, .category, .pending]
     private static let playing = #""playback":{"stream":2,"state":"playing","elapsed":11,"rate":1,"at":1760000000000}"#
     private static let silent = #""playback":{"stream":2,"state":"stopped","elapsed":11,"rate":0,"at":1760000000000}"#
 
@@ -118,11 +124,11 @@ extension RequestDescription {
     static let streamPrime = RequestDescription(
         "Fills a stream up to where it could be played.", [stream],
         answer: played + [
-            .optional(
+            .required(
                 "primed", .object([.required("frames", .integer(from: 0)), .required("milliseconds", .number(from: 0))]),
                 "What is there to be played at once.")
         ],
-        refusals: refusedStream + [.cannotStartPlaying],
+        refusals: refusedStream,
         [.init(#"{"type":"stream.prime","id":31,"stream":2}"#, #"{"type":"ok","id":31,\#(silent),"primed":{"frames":5,"milliseconds":100}}"#)])
 
     static let streamPause = RequestDescription(
@@ -151,17 +157,17 @@ extension RequestDescription {
         "How a stream is played.",
         [
             stream,
-            .optional("volume", .number(0...1)),
-            .optional("rampMilliseconds", .number(0...60_000), "How long the volume takes to get there; absent: at once."),
-            .optional("rate", .number(0.5...2)),
-            .optional("pan", .number(-1...1), "-1 is left, 1 right."),
+            .optional("volume", volume),
+            .optional("rampMilliseconds", ramp, "How long the volume takes to get there; absent: at once."),
+            .optional("rate", rate),
+            .optional("pan", pan, "-1 is left, 1 right."),
         ],
         answer: played + [
             .required(
                 "parameters",
                 .object([
-                    .required("stream", .unsigned32), .required("volume", .number(0...1)), .optional("rampMilliseconds", .number(0...60_000)),
-                    .required("rate", .number(0.5...2)), .required("pan", .number(-1...1)),
+                    .required("stream", .unsigned32), .required("volume", volume), .optional("rampMilliseconds", ramp), .required("rate", rate),
+                    .required("pan", pan),
                 ]), "What holds now.")
         ],
         refusals: refusedStream + [.badValue],
@@ -170,4 +176,13 @@ extension RequestDescription {
                 #"{"type":"stream.setParameters","id":36,"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}"#,
                 #"{"type":"ok","id":36,\#(playing),"parameters":{"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}}"#)
         ])
+
+    private static let volume = number(ParameterChange.volumes)
+    private static let rate = number(ParameterChange.rates)
+    private static let pan = number(ParameterChange.pans)
+    private static let ramp = JSONSchema.number(ParameterChange.rampsMilliseconds)
+
+    private static func number(_ range: ClosedRange<Float>) -> JSONSchema {
+        JSONSchema.number(Double(range.lowerBound)...Double(range.upperBound))
+    }
 }
