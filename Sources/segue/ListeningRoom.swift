@@ -272,9 +272,9 @@ final class ListeningRoom {
             if tag == 0, let word = clients[tag].audio.take(news) { tell(word) }
         // Of its own audio session: this client has none.
         case .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
-            .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted,
-            .participantMode:
+            .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted:
             break
+        case .participantMode: break
         }
     }
 
