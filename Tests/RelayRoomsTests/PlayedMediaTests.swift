@@ -35,7 +35,8 @@ struct PlayedMediaTests {
     }
 
     @Test(
-        "audio-session §6: what was given counts, each frame until the next, over the wrap of timestamps too", arguments: [0, UInt32.max - 20_000] as [UInt32])
+        "audio-session §6: what was given counts, each frame until the next, over the wrap of timestamps too",
+        arguments: [0, UInt32.max - 20_000] as [UInt32])
     func counts(start: UInt32) {
         let (h, slot, subscriber) = make()
         #expect(played(h, subscriber, slot) == (0, false), "nothing has come")
