@@ -14,7 +14,8 @@ from support.relay import Relay
 from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
 
 INTERRUPTION = 1.0
-GRACE = 3.0
+# Long enough for a machine that is busy with other things.
+GRACE = 8.0
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def identities(authority: Authority) -> dict:
 @pytest.fixture(scope="module", params=[("1.1", 1), ("1.1", 3), ("2", 3)], ids=lambda param: f"http{param[0]}-{param[1]}loops")
 def server(request: pytest.FixtureRequest, start_relay: Callable[..., Relay], authority: Authority, identities: dict) -> tuple[Relay, str]:
     http, loops = request.param
-    limits = {"interruptionMillisecondsMax": int(INTERRUPTION * 1000), "resumeMilliseconds": int(GRACE * 1000), "audioDeadlineMilliseconds": 1500}
+    limits = {"resumeMilliseconds": int(GRACE * 1000), "audioDeadlineMilliseconds": 1500}
     config = authority.configuration(authority.issue_server()) | {"limits": limits}
     relay = start_relay(f"audio-{http}-{loops}", loops=loops, config=config, authority=authority.certificate, identity=identities["operator"])
     return relay, http
@@ -43,6 +44,13 @@ def stage(server: tuple[Relay, str], authority: Authority, identities: dict) -> 
     yield stage
     stage.close()
     relay.assert_healthy()
+
+
+@pytest.fixture(scope="module")
+def hasty_server(start_relay: Callable[..., Relay], authority: Authority, identities: dict) -> Relay:
+    """Whose clients' interruptions are taken for ended soon."""
+    config = authority.configuration(authority.issue_server()) | {"limits": {"interruptionMillisecondsMax": int(INTERRUPTION * 1000)}}
+    return start_relay("hasty", loops=2, config=config, authority=authority.certificate, identity=identities["operator"])
 
 
 # Without a session, and the first steps
@@ -375,7 +383,8 @@ def test_without_should_resume_it_stays_silent(stage: Stage) -> None:
     hears(ann, talker)
 
 
-def test_a_missing_end_is_made_up_for(stage: Stage) -> None:
+def test_a_missing_end_is_made_up_for(stage: Stage, hasty_server: Relay) -> None:
+    stage.relay = hasty_server
     bob, ann = stage.join("bob"), stage.phone("ann")
     talker = Talker(bob)
     ann.ask("subscribe", all=True)
@@ -441,7 +450,7 @@ def test_who_does_not_come_back_leaves_no_trace(stage: Stage) -> None:
         proxy.last.reset()
     bob.event("participant.left", participant=ann.participant)
     held = metrics.value(stage.relay.get("/metrics")[2], "segue_sessions_held")
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 2 * GRACE
     while held > 0 and time.monotonic() < deadline:
         time.sleep(0.1)
         held = metrics.value(stage.relay.get("/metrics")[2], "segue_sessions_held")
