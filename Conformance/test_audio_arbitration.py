@@ -253,7 +253,11 @@ def test_an_identity_has_so_many_sessions_at_most(stage: Stage) -> None:
     for _ in range(8):
         stage.join("ann").ask("session.init")
     last = stage.join("ann")
-    assert refused(last, "session.init").code == "audio_sessions_max"
+    numbers = [last.send("session.init"), last.send("session.setActive", active=True)]
+    for number, code in zip(numbers, ["audio_sessions_max", "session_lost"], strict=True):
+        with pytest.raises(Refused) as refusal:
+            last.answer(number)
+        assert refusal.value.code == code
     assert refused(last, "session.setActive", active=True).code == "session_lost"
     stage.sessions[0].close()
     deadline = time.monotonic() + 10

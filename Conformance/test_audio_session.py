@@ -11,7 +11,7 @@ from support.audio import DISCONTINUITY, STATUS, Stage, Talker, hears, media, re
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Relay
-from support.session import CONFIGURATION, KEY, VIDEO, Session
+from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
 
 INTERRUPTION = 1.0
 GRACE = 3.0
@@ -199,6 +199,58 @@ def test_a_category_that_is_set_while_active_ends_what_it_does_not_allow(stage: 
     silent(ann, talker)
     ann.ask("subscribe", all=True)
     talker.warm_up(ann)
+
+
+@pytest.mark.parametrize("kinds", [("publish", "session.setCategory"), ("session.setCategory", "publish")], ids=["publish-first", "category-first"])
+def test_a_stream_that_is_published_while_the_category_changes_ends(stage: Stage, kinds: tuple[str, str]) -> None:
+    members = {"publish": {"kind": "audio", "codec": "opus"}, "session.setCategory": {"category": "playback"}}
+    bob = stage.join("bob")
+    for _ in range(8):
+        ann = stage.phone("ann")
+        numbers = {kind: ann.send(kind, **members[kind]) for kind in kinds}
+        ann.answer(numbers["session.setCategory"])
+        try:
+            stream = ann.answer(numbers["publish"])["stream"]
+        except Refused as refusal:
+            assert refusal.code in ("category", "insufficient_priority"), refusal
+        else:
+            ann.event("stream.stopped", stream=stream, reason="category")
+            bob.event("stream.ended", stream=stream)
+        ann.close()
+
+
+def test_requests_behind_an_activation_need_not_wait_for_its_answer(stage: Stage) -> None:
+    bob = stage.join("bob")
+    talker = Talker(bob)
+    for _ in range(8):
+        ann = stage.join("ann")
+        ann.ask("session.init")
+        numbers = [
+            ann.send("session.setActive", active=True),
+            ann.send("subscribe", all=True),
+            ann.send("publish", kind="audio", codec="opus"),
+            ann.send("session.setActive", active=False),
+        ]
+        for number in numbers[:3]:
+            ann.answer(number)
+        with pytest.raises(Refused) as refusal:
+            ann.answer(numbers[3])
+        assert refusal.value.code == "io_running"
+        ann.ask("leave")
+        ann.close()
+    talker.say(heard=False)
+
+
+def test_who_changes_too_often_is_told_of_now_and_then(stage: Stage) -> None:
+    bob = stage.join("bob")
+    ann = stage.phone("ann")
+    name = "x" * 120
+    for turn in range(60):
+        ports = [{"type": "headset", "name": f"{name}{turn}"}] * 8
+        ann.ask("route.changed", reason=1, route={"inputs": ports, "outputs": ports}, sharesNames=True)
+    # What holds in the end is told, if late.
+    bob.wait("the last route", lambda: next((event for event in bob.events if f"{name}59" in str(event)), None))
+    assert bob.news().count("participant.route") < 30
 
 
 # The client's own interruption

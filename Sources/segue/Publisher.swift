@@ -203,12 +203,7 @@ final class Publisher {
             kind: track.source.description.kind, flags: flags, layer: track.layer, stream: track.id, sequence: track.sequence,
             timestamp: UInt32(truncatingIfNeeded: sample.decodeTimestamp))
         extensions.removeAll()
-        if let offset = sample.compositionOffset {
-            var writer = ExtensionWriter()
-            // One item of four bytes always fits.
-            try? writer.append(compositionOffset: offset)
-            writer.write(to: &extensions)
-        }
+        writeExtensions(of: sample, lateness: lateness)
         conversation.session.sendFrame(
             header, extensions: unsafe RawSpan(_unsafeBytes: extensions.readable), payload: unsafe sample.payload.span.bytes)
         unsafe sent.keep(header, due: due, Array(extensions.readable), sample.payload)
@@ -218,6 +213,15 @@ final class Publisher {
         summary.streams[place].bytes += UInt64(sample.payload.count)
         let ticks = Double(track.source.description.timescale.ticksPerSecond)
         summary.streams[place].seconds = Double(sample.decodeNanoseconds - first) / 1e9 + Double(sample.duration) / ticks
+    }
+
+    /// A file's frame counts as captured when it is due. Two short items always fit.
+    private func writeExtensions(of sample: MediaSample, lateness: UInt64) {
+        var writer = ExtensionWriter()
+        if let offset = sample.compositionOffset { try? writer.append(compositionOffset: offset) }
+        let (seconds, milliseconds) = (WallClock.now() - min(lateness / 1_000_000, WallClock.now())).quotientAndRemainder(dividingBy: 1_000)
+        try? writer.append(captureTime: NTPTime(unixSeconds: seconds, nanoseconds: UInt32(milliseconds) * 1_000_000))
+        writer.write(to: &extensions)
     }
 
     /// The connection was lost and is there again: what the relay has not got of the streams is sent again, before anything else.

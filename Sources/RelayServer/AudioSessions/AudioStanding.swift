@@ -16,6 +16,11 @@ final class AudioStanding {
     var isPlaybackPaused = false
     /// Interruptions that the client has said begin, and of which the desk has not answered: media that an older effect would start stays stopped.
     var interruptionsUnderWay = 0
+    /// Requests of which the desk has not answered.
+    var asksUnderWay = 0
+    /// Changes that the room may be told of, and whether it is to be told of more than that.
+    var news: RequestBudget
+    var owesNews = false
     /// When the client said that an interruption of its own begins.
     var interruptedAt: MonotonicInstant?
     /// The desk was told that the client sends media all the same.
@@ -27,11 +32,14 @@ final class AudioStanding {
     /// What the room sees of it.
     var presentation = MemberPresentation()
 
+    /// Every one of them goes to everybody in the room: a burst of so many, and so many a second; large ones count for more.
+    private static let newsPerSecond = 10
     /// Frames that were under way when an interruption began say nothing about its end.
     static let mediaUnderWayMilliseconds: UInt64 = 500
 
-    init(group: String) {
+    init(group: String, now: MonotonicInstant) {
         self.group = group
+        news = RequestBudget(perSecond: AudioStanding.newsPerSecond, now: now)
     }
 
     var isActive: Bool { snapshot?.state == .active && interruptionsUnderWay == 0 }

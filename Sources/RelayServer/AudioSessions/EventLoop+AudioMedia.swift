@@ -111,6 +111,11 @@ extension EventLoop {
 
     // MARK: Rights
 
+    /// The same for the category that the session has.
+    func applyRights(_ channel: Channel, _ audio: AudioStanding) {
+        if let category = audio.snapshot?.category { applyRights(channel, category) }
+    }
+
     /// Ends what the category does not allow, with an event for each stream.
     func applyRights(_ channel: Channel, _ category: Category) {
         guard let membership = channel.membership else { return }

@@ -11,8 +11,8 @@ extension EventLoop {
     /// Requests about the session as a whole. Whoever has not said `session.init` has no audio session, and nothing is restricted.
     func audioSession(_ channel: Channel, _ id: UInt64, _ request: ClientRequest) throws(Refusal) {
         if case .sessionInit = request {
-            let group = channel.principal?.name ?? "session \(channel.sessionID)"
-            if channel.audio == nil { channel.audio = AudioStanding(group: group) }
+            let group = channel.principal.map { "identity \($0.name)" } ?? "session \(channel.sessionID)"
+            if channel.audio == nil { channel.audio = AudioStanding(group: group, now: now) }
             ask(channel, .initialise, id)
             return
         }
@@ -32,6 +32,7 @@ extension EventLoop {
     /// Asks the desk, or tells it something.
     func ask(_ channel: Channel, _ verb: SessionVerb, _ id: UInt64? = nil, warnings: [String] = []) {
         guard let audio = channel.audio else { return }
+        if id != nil { audio.asksUnderWay += 1 }
         let ask = AudioSessionAsk(
             address: address(of: channel), group: audio.group, device: channel.device, verb: verb, requestID: id, warnings: warnings)
         post(.audioSession(ask), to: AudioSessionDesk.loop)
@@ -51,7 +52,8 @@ extension EventLoop {
         guard request.active else {
             return .deactivate(
                 notifyOthers: request.notifyOthersOnDeactivation ?? false, force: request.force ?? false,
-                runningStreams: runningStreams(channel).count)
+                // Those that are about to run count too.
+                runningStreams: runningStreams(channel).count + channel.pendingPublishes)
         }
         let priority = request.priority ?? 0
         guard (0...EventLoop.priorityMax).contains(priority) else { throw .badValue("priority") }

@@ -1,16 +1,25 @@
 import AudioSession
+import Reactor
 import RelayBase
 import RelayRooms
 import Signalling
 
 /// What the desk has decided, done in its order: media has stopped when the event that tells of it is sent.
 extension EventLoop {
+    private static let newsMilliseconds: UInt64 = 100
+
     func perform(_ news: AudioSessionNews, _ channel: Channel) {
-        guard let audio = channel.audio else { return }
+        guard let audio = channel.audio else {
+            // Asked behind a `session.init` that was refused: the answer is due all the same.
+            if let id = news.requestID { refuse(channel, id, .sessionLost) }
+            performWaiting(channel)
+            return
+        }
         audio.snapshot = news.snapshot ?? audio.snapshot
         for effect in news.effects { perform(effect, channel, audio, news) }
         if audio.interruptionsUnderWay == 0, audio.snapshot?.interruption?.isOwn != true { audio.interruptedAt = nil }
         updateUplink(channel, audio)
+        if audio.asksUnderWay == 0, !channel.waitingRequests.isEmpty, !channel.isJoining { performWaiting(channel) }
     }
 
     private func perform(_ effect: SessionEffect, _ channel: Channel, _ audio: AudioStanding, _ news: AudioSessionNews) {
@@ -49,7 +58,9 @@ extension EventLoop {
     }
 
     private func noteAnswer(_ audio: AudioStanding, _ news: AudioSessionNews) {
-        if case .interruptionBegan? = news.asked { audio.interruptionsUnderWay -= 1 }
+        // An answer may be to what was asked of a session before this one, which was refused.
+        if case .interruptionBegan? = news.asked { audio.interruptionsUnderWay = max(0, audio.interruptionsUnderWay - 1) }
+        if news.requestID != nil { audio.asksUnderWay = max(0, audio.asksUnderWay - 1) }
     }
 
     private func tell(_ channel: Channel, _ audio: AudioStanding, _ event: SessionEvent) {
@@ -71,10 +82,40 @@ extension EventLoop {
 
     // MARK: What the room sees
 
+    /// Tells the room, or lets it wait: whoever changes faster than people can follow is told of now and then, as it is then.
     func present(_ channel: Channel, _ audio: AudioStanding) {
+        guard !audio.owesNews else { return }
+        guard audio.news.take(byteCount: audio.presentation.members.count, now: now) else {
+            audio.owesNews = true
+            owingNews.append(channel.handle)
+            armNews()
+            return
+        }
+        post(channel, audio.presentation)
+    }
+
+    func armNews() {
+        guard newsTimer == nil else { return }
+        newsTimer = timers.schedule(at: now.advanced(byMilliseconds: EventLoop.newsMilliseconds), TimerEvent(payload: 0, kind: TimerKind.news))
+    }
+
+    /// Those whose rooms wait for news of them.
+    func tellNews() {
+        newsTimer = nil
+        owingNews.removeAll { handle in
+            guard let channel = channels[handle], let audio = channel.audio, audio.owesNews else { return true }
+            guard audio.news.take(byteCount: audio.presentation.members.count, now: now) else { return false }
+            audio.owesNews = false
+            post(channel, audio.presentation)
+            return true
+        }
+        if !owingNews.isEmpty { armNews() }
+    }
+
+    private func post(_ channel: Channel, _ presentation: MemberPresentation) {
         switch channel.state {
-        case .inRoom(let membership): post(.present(membership.room.number, membership.participant, audio.presentation), to: membership.home)
-        case .waiting(let place, _): post(.present(place.room, place.participant, audio.presentation), to: place.home)
+        case .inRoom(let membership): post(.present(membership.room.number, membership.participant, presentation), to: membership.home)
+        case .waiting(let place, _): post(.present(place.room, place.participant, presentation), to: place.home)
         case .awaitingHello, .ready, .joining: break
         }
     }

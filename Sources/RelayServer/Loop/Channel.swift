@@ -129,6 +129,10 @@ final class Channel {
         if case .inRoom(let membership) = state { membership } else { nil }
     }
 
+    var isJoining: Bool {
+        if case .joining = state { true } else { false }
+    }
+
     var isInRoomOrLobby: Bool {
         switch state {
         case .inRoom, .waiting: true

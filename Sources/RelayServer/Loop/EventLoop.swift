@@ -24,6 +24,7 @@ final class EventLoop {
         static let exchange: UInt8 = 5
         static let bundles: UInt8 = 9
         static let presence: UInt8 = 10
+        static let news: UInt8 = 12
         static let flow: UInt8 = 6
         static let layers: UInt8 = 7
     }
@@ -62,6 +63,9 @@ final class EventLoop {
     var held: [Handle] = []
     var heldTimer: (id: TimerID, due: MonotonicInstant)?
     var presence = PresenceRound()
+    /// Sessions that change faster than their rooms are told.
+    var owingNews: [Handle] = []
+    var newsTimer: TimerID?
     /// Plaintext on its way into records.
     let egress: UnsafeMutableRawBufferPointer
     let budget: ByteBudget
@@ -254,6 +258,7 @@ final class EventLoop {
         case TimerKind.bundles: heldTimer = nil
         case TimerKind.layers: lookAtLayers()
         case TimerKind.presence: releasePresence()
+        case TimerKind.news: tellNews()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:

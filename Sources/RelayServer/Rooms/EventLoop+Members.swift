@@ -178,6 +178,8 @@ extension EventLoop {
             var answer = RelayMessage.Answer()
             answer.stream = id
             send(channel, .ok(id: requestID, answer))
+            // The category may have changed while the request was under way.
+            if let audio = channel.audio, !audio.mayPublish { applyRights(channel, audio) }
         }
     }
 

@@ -32,10 +32,10 @@ extension EventLoop {
         }
     }
 
-    /// Does what a request asks for, at once or when the join before it is answered.
+    /// Does what a request asks for, at once or when the request before it that it depends on is answered.
     func answer(_ channel: Channel, _ id: UInt64, _ request: ClientRequest, messageBytes: Int) {
         do throws(Refusal) {
-            if case .joining = channel.state, channel.waitingRequests.isToWait(request) {
+            if waits(channel, request) {
                 guard channel.waitingRequests.keep(id, request, messageBytes: messageBytes, bytesMax: limits.controlMessageBytesMax) else {
                     throw .pending
                 }

@@ -1,7 +1,8 @@
 import Signalling
 import WebSocketProtocol
 
-/// Requests that need the room, sent behind a `join` that is not answered yet: kept in order until it is, so that a client need not wait a round trip for it.
+/// Requests that depend on one before them which is not answered yet, a `join` or one about the audio session: kept in order until it is, so that a client
+/// need not wait a round trip for it.
 struct WaitingRequests {
     private var requests: [(id: UInt64, request: ClientRequest)] = []
     private var byteCount = 0
@@ -27,6 +28,18 @@ struct WaitingRequests {
         }
     }
 
+    /// Whether a request depends on what the session's audio session comes to by requests before it.
+    func dependsOnAudio(_ request: ClientRequest) -> Bool {
+        switch request {
+        case .publish, .subscribe, .streamStart, .streamPrime, .streamPause, .streamStop, .streamFlush, .streamReset, .setParameters: true
+        // Their verbs keep their order on the way to the desk; what an interruption stops is stopped at once.
+        case .sessionInit, .setCategory, .setActive, .interruptionBegan, .interruptionEnded, .routeChanged, .playbackPause, .playbackContinue: false
+        case .hello, .join, .leave, .unpublish, .unsubscribe, .time, .requestKeyFrame, .authenticate, .report, .mute, .remove, .promote, .lock, .end,
+            .admit, .deny, .pairRequest, .pairAccept, .pairDecline, .pairCancel, .pairCode, .pairEnter, .pairList, .pairRevoke, .pairDevices:
+            false
+        }
+    }
+
     /// Keeps a request behind those that wait already.
     ///
     /// - Parameter messageBytes: of the message that it came in.
@@ -47,7 +60,16 @@ struct WaitingRequests {
 }
 
 extension EventLoop {
-    /// The join is answered: what waited for it is done now, in order. Where it was refused, or leads into the lobby, each is refused as it would have been without it.
+    /// Whether a request has to wait for the answer to one before it.
+    func waits(_ channel: Channel, _ request: ClientRequest) -> Bool {
+        if case .joining = channel.state { return channel.waitingRequests.isToWait(request) }
+        if case .interruptionBegan = request { return false }
+        // Nothing overtakes what waits already.
+        if !channel.waitingRequests.isEmpty { return channel.waitingRequests.isToWait(request) }
+        return channel.audio.map { $0.asksUnderWay > 0 && channel.waitingRequests.dependsOnAudio(request) } ?? false
+    }
+
+    /// What was waited for is answered: the rest is done now, in order. Where a join was refused, or leads into the lobby, each is refused as it would have been without it.
     func performWaiting(_ channel: Channel) {
         guard !channel.waitingRequests.isEmpty else { return }
         for (id, request) in channel.waitingRequests.takeAll() {
