@@ -152,6 +152,7 @@ def test_names_are_private_unless_shared(stage: Stage, shares: bool) -> None:
     assert next(each for each in late if each["participant"] == ann.participant)["route"]["outputs"] == event["outputs"]
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "members",
     [
@@ -264,6 +265,7 @@ def test_priming_says_what_there_is(stage: Stage) -> None:
     assert primed["primed"]["frames"] == 0 and primed["playback"]["state"] == "paused"
 
 
+@pytest.mark.hostile
 def test_parameters_are_kept_and_answered(stage: Stage) -> None:
     ann = stage.phone()
     talker = Talker(stage.join("bob"))
@@ -276,6 +278,7 @@ def test_parameters_are_kept_and_answered(stage: Stage) -> None:
         assert refused(ann, "stream.setParameters", stream=talker.audio, **wrong).code in ("bad_value", "malformed")
 
 
+@pytest.mark.hostile
 def test_what_streams_refuse(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.phone()
     talker = Talker(bob)
