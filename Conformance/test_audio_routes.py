@@ -12,6 +12,9 @@ from support.authority import Authority
 from support.relay import Relay
 from support.session import KEY
 
+# Older groups are of the past.
+GROUP_MILLISECONDS_MAX = 1500
+
 SPEAKER = {"inputs": [{"type": "builtInMic"}], "outputs": [{"type": "builtInSpeaker", "name": "Ann's", "sampleRate": 48000, "channels": 2, "latency": 0.01}]}
 HANDS_FREE = {"inputs": [{"type": "bluetoothHFP"}], "outputs": [{"type": "bluetoothHFP", "name": "Ann's headset", "sampleRate": 16000, "channels": 1}]}
 
@@ -29,7 +32,9 @@ def identities(authority: Authority) -> dict:
 @pytest.fixture(scope="module", params=[("1.1", 1), ("1.1", 3), ("2", 3)], ids=lambda param: f"http{param[0]}-{param[1]}loops")
 def server(request: pytest.FixtureRequest, start_relay: Callable[..., Relay], authority: Authority, identities: dict) -> tuple[Relay, str]:
     http, loops = request.param
-    config = authority.configuration(authority.issue_server()) | {"limits": {"audioDeadlineMilliseconds": 1500}}
+    config = authority.configuration(authority.issue_server()) | {
+        "limits": {"audioDeadlineMilliseconds": 1500, "videoDeadlineMilliseconds": GROUP_MILLISECONDS_MAX}
+    }
     config["policy"] = {
         "access": [{"identities": ["*"], "rooms": ["*"], "roles": ["speaker"]}],
         "admins": [ADMIN],
@@ -212,8 +217,47 @@ def test_a_stream_is_paused_and_goes_on(stage: Stage) -> None:
     assert event["state"] == "paused" and event["rate"] == 0
     silent(ann, one)
     hears(ann, two)
-    assert ann.ask("stream.start", stream=one.audio)["playback"]["rate"] == 1
+    started = ann.ask("stream.start", stream=one.audio)["playback"]
+    assert (started["state"], started["rate"], started["elapsed"]) == ("waiting", 0, event["elapsed"]), "nothing has come yet"
     restarts(ann, one)
+    assert ann.event("stream.state", stream=one.audio, state="playing")["rate"] == 1
+
+
+def test_elapsed_is_what_was_sent_on(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.phone()
+    talker = Talker(bob)
+    ann.ask("subscribe", all=True)
+    talker.warm_up(ann)
+    ann.drain(0.7)
+    # Nothing has come for half a second, and nothing has played since anybody asked.
+    silence = ann.ask("stream.start", stream=talker.audio)["playback"]
+    assert (silence["state"], silence["rate"], silence["elapsed"]) == ("waiting", 0, 0)
+    ann.drain(0.3)
+    assert ann.ask("stream.start", stream=talker.audio)["playback"] == silence, "nothing has changed, so it says the same"
+    for _ in range(10):
+        talker.say(ann)
+    playing = ann.event("stream.state", stream=talker.audio, state="playing")
+    assert playing["rate"] == 1 and playing["elapsed"] <= 0.2 + 1e-9
+    for _ in range(10):
+        talker.say(ann)
+    paused = ann.ask("stream.pause", stream=talker.audio)["playback"]
+    assert (paused["state"], paused["rate"], round(paused["elapsed"], 6)) == ("paused", 0, 0.4), "twenty frames of 20 ms"
+    ann.drain(0.3)
+    assert ann.ask("stream.pause", stream=talker.audio)["playback"] == paused
+
+
+def test_a_starved_stream_waits(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.phone()
+    talker = Talker(bob)
+    ann.ask("subscribe", all=True)
+    talker.warm_up(ann)
+    ann.ask("stream.reset", stream=talker.audio)
+    hears(ann, talker)
+    ann.event("stream.state", stream=talker.audio, state="waiting")
+    hears(ann, talker)
+    ann.event("stream.state", stream=talker.audio, state="playing")
+    ann.ask("interruption.began")
+    assert ann.event("stream.state", stream=talker.audio, state="waiting")["rate"] == 0
 
 
 @pytest.mark.parametrize("mode", [None, "immediate", "drain"])
@@ -235,7 +279,7 @@ def test_flush_and_reset_begin_afresh(stage: Stage) -> None:
     ann.ask("subscribe", all=True)
     talker.warm_up(ann)
     for kind in ("stream.flush", "stream.reset"):
-        assert ann.ask(kind, stream=talker.audio)["playback"]["state"] == "playing"
+        assert ann.ask(kind, stream=talker.audio)["playback"]["state"] in ("playing", "waiting")
         restarts(ann, talker)
 
 
@@ -245,7 +289,8 @@ def test_a_stream_starts_at_a_media_time(stage: Stage) -> None:
     ann.ask("subscribe", all=True)
     talker.warm_up(ann)
     following = talker.session.sequences[talker.audio]
-    ann.ask("stream.start", stream=talker.audio, at=(following + 3) * 960)
+    waiting = ann.ask("stream.start", stream=talker.audio, at=(following + 3) * 960)["playback"]
+    assert (waiting["state"], waiting["rate"]) == ("waiting", 0)
     for _ in range(3):
         talker.say(heard=False)
     ann.barrier()
@@ -261,8 +306,88 @@ def test_priming_says_what_there_is(stage: Stage) -> None:
     talker.warm_up(ann)
     assert ann.ask("stream.prime", stream=talker.audio)["primed"] == {"frames": 0, "milliseconds": 0}
     ann.ask("stream.stop", stream=talker.video)
-    primed = ann.ask("stream.prime", stream=talker.video)
-    assert primed["primed"]["frames"] == 0 and primed["playback"]["state"] == "paused"
+    nothing = ann.ask("stream.prime", stream=talker.video)
+    assert nothing["primed"] == {"frames": 0, "milliseconds": 0} and nothing["playback"]["state"] == "paused"
+    talker.session.event("keyframe.requested", stream=talker.video)
+    ann.ask("stream.stop", stream=talker.video)
+    shown = [talker.show(key=place == 0) for place in range(6)]
+    talker.session.barrier()
+    ready = ann.ask("stream.prime", stream=talker.video)
+    assert ready["primed"]["frames"] == 6 and ready["playback"]["state"] == "paused"
+    assert 0 < ready["primed"]["milliseconds"] <= GROUP_MILLISECONDS_MAX
+    silent_until = len(ann.frames)
+    ann.ask("stream.start", stream=talker.video)
+    ann.frame(shown[-1])
+    frames = media(ann.frames[silent_until:], talker.video)
+    assert [frame.payload for frame in frames] == shown and frames[0].flags & KEY and frames[0].flags & DISCONTINUITY
+
+
+def test_a_started_stream_shows_the_cached_key_frame(stage: Stage) -> None:
+    ann = stage.phone()
+    talker = Talker(stage.join("bob"), video=True)
+    ann.ask("subscribe", all=True)
+    talker.warm_up(ann)
+    ann.ask("stream.stop", stream=talker.video)
+    talker.show(key=True)
+    talker.session.barrier()
+    ann.drain(0.05)
+    seen = [talker.show(key=place == 0) for place in range(6)]
+    talker.session.barrier()
+    ann.ask("stream.start", stream=talker.video)
+    ann.frame(seen[-1])
+    frames = media(ann.frames, talker.video)
+    assert [frame.payload for frame in frames] == seen and frames[0].flags & KEY and frames[0].flags & DISCONTINUITY
+
+
+def test_what_was_seen_before_a_stop_is_not_shown_again(stage: Stage) -> None:
+    ann = stage.phone()
+    talker = Talker(stage.join("bob"), video=True)
+    ann.ask("subscribe", all=True)
+    talker.warm_up(ann)
+    ann.frame(talker.show(key=True))
+    ann.ask("stream.stop", stream=talker.video)
+    assert ann.ask("stream.prime", stream=talker.video)["primed"]["frames"] == 0
+    ann.frames.clear()
+    ann.ask("stream.start", stream=talker.video)
+    ann.drain(0.15)
+    assert media(ann.frames, talker.video) == []
+    ann.frame(talker.show(key=True))
+
+
+def test_a_stream_that_starts_far_ahead_asks_for_few_key_frames(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.phone()
+    talker = Talker(bob, video=True)
+    ann.ask("subscribe", all=True)
+    talker.warm_up(ann)
+    ann.frame(talker.show(key=True))
+    bob.news()
+    ann.frames.clear()
+    ann.ask("stream.start", stream=talker.video, at=1 << 30)
+    requests = 0
+    for _ in range(25):
+        # The publisher does as it is asked.
+        asked = bob.news().count("keyframe.requested")
+        requests += asked
+        talker.show(key=asked > 0)
+        bob.drain(0.1)
+    assert requests <= 2, "its time has not come"
+    assert media(ann.frames, talker.video) == []
+
+
+def test_the_room_sees_what_a_session_is_for(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.join("ann")
+    assert "participant.mode" not in bob.news()
+    ann.ask("session.init")
+    shown = {"type": "participant.mode", "participant": ann.participant}
+    assert bob.event("participant.mode") == shown | {"category": "soloAmbient", "mode": "default"}
+    ann.ask("session.setCategory", category="playAndRecord", mode="measurement")
+    assert bob.event("participant.mode") == shown | {"category": "playAndRecord", "mode": "measurement"}
+    ann.ask("session.setCategory", category="playAndRecord", mode="measurement")
+    ann.ask("session.setActive", active=True)
+    assert "participant.mode" not in bob.news(), "on change only"
+    entry = next(entry for entry in stage.open("cid").ask("join", room=stage.room)["participants"] if entry["participant"] == ann.participant)
+    assert (entry["category"], entry["mode"]) == ("playAndRecord", "measurement")
+    assert "participant.mode" not in ann.news(), "it knows"
 
 
 @pytest.mark.hostile
@@ -298,6 +423,23 @@ def test_what_streams_refuse(stage: Stage) -> None:
 
 
 # Administration
+
+
+def test_administrators_see_who_is_held(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.phone()
+
+    def listed() -> dict:
+        status, _, body = stage.relay.get(f"/v1/rooms/{stage.room}/participants")
+        assert status == 200
+        return {entry["participant"]: (entry["interrupted"], entry["held"]) for entry in json.loads(body)["participants"]}
+
+    assert listed() == {bob.participant: (False, False), ann.participant: (False, False)}
+    ann.ask("interruption.began")
+    bob.event("participant.held", held=True)
+    assert listed() == {bob.participant: (False, False), ann.participant: (True, True)}
+    ann.ask("interruption.ended", shouldResume=False)
+    bob.event("participant.interrupted", interrupted=False)
+    assert listed()[ann.participant] == (False, True)
 
 
 def test_administrators_see_audio_sessions(stage: Stage) -> None:

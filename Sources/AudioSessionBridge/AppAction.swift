@@ -1,10 +1,11 @@
 /// What an app is to do, because the relay or the platform said something.
 public enum AppAction: Hashable, Sendable {
-    /// Stop the engine: the relay has stopped sending already. Show that it is interrupted, by which device if that is known.
+    /// Stop the engine: the relay has stopped sending already. Show that it is interrupted, by which device if that is known. The reason is the
+    /// interruption's, the cause of a `session.changed`, or the code of a refusal.
     case stopSound(reason: String, device: String?)
-    /// Activate `AVAudioSession`, then start the engine: media comes already.
+    /// Activate `AVAudioSession`, then start the engine: the relay has agreed, and media comes already. Nothing to do for an engine that runs.
     case resumeSound
-    /// The interruption is over, but nothing goes on by itself: show a button that activates.
+    /// Nothing interrupts any more, but nothing goes on by itself: show a button that activates.
     case stayPaused
     /// Bring the output to this gain over so many milliseconds.
     case setGain(decibels: Double, rampMilliseconds: Double)
@@ -24,6 +25,8 @@ public enum AppAction: Hashable, Sendable {
     case showParticipant(UInt32)
     /// Show the session as the relay has it.
     case showSession(state: String)
+    /// The relay has refused a request of the bridge's, and nothing has changed there: a fault of the app's, or a limit of the relay's.
+    case showRefusal(request: String, code: String)
     /// Stop sending what the microphone hears, or start again.
     case muteInput(Bool)
 }
@@ -46,4 +49,5 @@ public enum RelayEventType: String, CaseIterable, Sendable {
     case participantInterrupted = "participant.interrupted"
     case participantHeld = "participant.held"
     case participantRoute = "participant.route"
+    case participantMode = "participant.mode"
 }

@@ -28,9 +28,19 @@
             for observer in observers { NotificationCenter.default.removeObserver(observer) }
         }
 
-        /// The app's own wishes, and what the relay says, go through the same bridge.
+        /// What the relay says goes through the same bridge: events, answers, and where a resumed session stands.
         public func withBridge(_ body: (inout SessionBridge) -> BridgeOutcome) {
             perform(body(&bridge))
+        }
+
+        /// So do the app's own wishes.
+        public func send(_ body: (inout SessionBridge) -> [BridgeRequest]) {
+            perform(BridgeOutcome(requests: body(&bridge)))
+        }
+
+        /// The relay session is a new one: it gets an audio session, with the route as it is now.
+        public func create() {
+            perform(BridgeOutcome(requests: bridge.create(route: route)))
         }
 
         private func receive(_ kind: PlatformNotification, _ userInfo: [String: BridgeValue]) {

@@ -46,17 +46,25 @@ public enum BridgeValue: Hashable, Sendable {
     }
 }
 
-/// A message to the relay, without its `id`.
+/// A message to the relay, without its `id`: keep it by the `id` that it is sent with, and hand it back with the answer.
 public struct BridgeRequest: Hashable, Sendable {
     public let type: String
     public let members: [String: BridgeValue]
+    /// It belongs to making the relay's session anew.
+    private(set) var isPartOfCreation = false
 
     init(_ type: String, _ members: [String: BridgeValue] = [:]) {
         self.type = type
         self.members = members
     }
 
-    /// The text message.
+    var creating: BridgeRequest {
+        var request = self
+        request.isPartOfCreation = true
+        return request
+    }
+
+    /// The text message. The number is the app's: it counts all its requests, and keeps this one until ``SessionBridge/answered(_:_:)``.
     public func json(id: UInt32) -> String {
         var all = members
         all["type"] = .text(type)

@@ -6,6 +6,14 @@ public enum PlatformNotification: String, CaseIterable, Sendable {
     case mediaServicesWereLost = "AVAudioSessionMediaServicesWereLostNotification"
     case mediaServicesWereReset = "AVAudioSessionMediaServicesWereResetNotification"
     case renderingModeChange = "AVAudioSessionRenderingModeChangeNotification"
+    /// iOS 17.2.
+    case renderingCapabilitiesChange = "AVAudioSessionRenderingCapabilitiesChangeNotification"
+    /// iOS 15.
+    case spatialPlaybackCapabilitiesChanged = "AVAudioSessionSpatialPlaybackCapabilitiesChangedNotification"
+    /// iOS 18.2.
+    case microphoneInjectionCapabilitiesChange = "AVAudioSessionMicrophoneInjectionCapabilitiesChangeNotification"
+    /// iOS 26.
+    case availableInputsChange = "AVAudioSessionAvailableInputsChangeNotification"
     case inputMuteStateChange = "AVAudioApplicationInputMuteStateChangeNotification"
 }
 
@@ -25,6 +33,10 @@ public enum PlatformKey: String, CaseIterable, Sendable {
     case silenceSecondaryAudioHintType = "AVAudioSessionSilenceSecondaryAudioHintTypeKey"
     /// Not read: what matters of it is in the route.
     case newRenderingMode = "AVAudioSessionRenderingModeNewRenderingModeKey"
+    /// Not read: the route says how many channels there are.
+    case spatialAudioEnabled = "AVAudioSessionSpatialAudioEnabledKey"
+    /// Not read: injection is between the app and the call that it is not part of.
+    case microphoneInjectionIsAvailable = "AVAudioSessionMicrophoneInjectionIsAvailableKey"
     case muteState = "AVAudioApplicationMuteStateKey"
 }
 

@@ -24,7 +24,7 @@ package struct SessionKeeper: Sendable {
         case activate
     }
 
-    /// As the relay told last; `nil` before it told anything.
+    /// As the relay told last; `nil`: there is no session, since none was ever initialised, and nothing is restricted.
     package private(set) var state: RelayMessage.SessionState?
     /// The client's own interruption is on, whatever has become of the session since.
     package private(set) var isInterruptedHere = false
@@ -105,7 +105,7 @@ package struct SessionKeeper: Sendable {
             if state?.state == .interrupted { state?.state = end.shouldResume ? .active : .inactive }
             if end.isOfMissingEnd { isInterruptedHere = false }
             if !end.shouldResume { activation = nil }
-        case .mediaServicesWereLost: state = RelayMessage.SessionState(state: .uninitialised)
+        case .mediaServicesWereLost: if isWanted { state = RelayMessage.SessionState(state: .uninitialised) }
         case .mediaServicesWereReset: return lost()
         default: break
         }
@@ -125,8 +125,12 @@ package struct SessionKeeper: Sendable {
     // MARK: Making it anew
 
     private mutating func lost() -> Outcome {
+        // Who never had a session has none to lose: it goes on without one, and unrestricted.
+        guard isWanted else {
+            state = nil
+            return .nothing
+        }
         state = RelayMessage.SessionState(state: .uninitialised)
-        guard isWanted else { return .nothing }
         // Already at it: a step that was under way is answered yet, and several requests may find out about one loss.
         guard stepID == nil else { return .nothing }
         steps = [.initialise]

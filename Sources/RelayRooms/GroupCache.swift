@@ -19,13 +19,16 @@ struct GroupCache: ~Copyable {
 
     /// Takes a frame in, or forgets everything when it may not grow so far.
     ///
-    /// - Parameter bytesMax: what the group may be, this frame included.
+    /// - Parameters:
+    ///   - start: of a key frame, when it came to the relay.
+    ///   - bytesMax: what the group may be, this frame included.
     mutating func add(
-        _ frame: UnsafeRawBufferPointer, isKey: Bool, now: MonotonicInstant, bytesMax: Int, millisecondsMax: UInt64, budget: ByteBudget
+        _ frame: UnsafeRawBufferPointer, isKey: Bool, since start: MonotonicInstant, now: MonotonicInstant, bytesMax: Int, millisecondsMax: UInt64,
+        budget: ByteBudget
     ) {
         if isKey {
             forget(budget)
-            startedAt = now
+            startedAt = start
         } else if frames == 0 {
             return
         }

@@ -18,6 +18,8 @@ struct LayerState: ~Copyable {
     /// Subscribers that get the layer, and that are to get it at its next key frame, by their temporal bound.
     var chosen = LayerVotes()
     var targeted = LayerVotes()
+    /// Subscribers that are to begin with it at once when their stream is released.
+    var primed = LayerVotes()
     /// What the publisher said in `publish`: bits a second of all temporal layers, and how many there are.
     var declaredBitsPerSecond: Int?
     var declaredTemporalLayers = 1
@@ -45,10 +47,10 @@ struct LayerState: ~Copyable {
 
     /// The highest temporal layer that somebody here gets or is to get; `nil`: nobody.
     var wanted: Int? {
-        switch (chosen.highest, targeted.highest) {
-        case (nil, let bound), (let bound, nil): bound
-        case (let left?, let right?): max(left, right)
-        }
+        var bound = chosen.highest
+        if let targeted = targeted.highest { bound = max(bound ?? 0, targeted) }
+        if let primed = primed.highest { bound = max(bound ?? 0, primed) }
+        return bound
     }
 
     /// Temporal layers that there are, as far as is known.

@@ -71,6 +71,7 @@ extension RoomFanout {
             noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
         case .supersede:
             subscribers[subscriber].account.superseded &+= 1
+            if lane == .video { askAtStart(subscriber, lane, entry) }
             if lacksConfiguration(subscriber, lane, entry) {
                 noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
             }
@@ -123,6 +124,7 @@ extension RoomFanout {
     /// What is served mends what an earlier loss had broken.
     mutating func noteServed(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ now: MonotonicInstant) {
         if lane == .video, entry.traits.contains(.key) { subscribers[subscriber].interests[entry.slot.index].countsFrom = now }
+        if subscribers[subscriber][lane].countedStreams > 0 { countGiven(subscriber, lane, entry, now) }
         guard subscribers[subscriber][lane].troubledStreams > 0 else { return }
         if entry.traits.contains(.configuration) {
             // That of the layer before does not pay what is owed of the next.

@@ -68,11 +68,13 @@ extension RoomFanout {
             if byteCount > room.left {
                 guard mayBegin(byteCount, lane, subscriber, room) else { return false }
                 if isCuttable(subscriber, lane) {
+                    if subscribers[subscriber][lane].countedStreams > 0 { countGivenPrelude(subscriber, lane, now) }
                     cutPrelude(subscriber, lane)
                     guard pullCut(subscriber, lane, &room, now) else { return false }
                     continue
                 }
             }
+            if subscribers[subscriber][lane].countedStreams > 0 { countGivenPrelude(subscriber, lane, now) }
             guard givePreludeMessage(subscriber, lane, byteCount, &room) else { return false }
         }
         subscribers[subscriber][lane].prelude.releaseIfEmpty()
@@ -179,7 +181,8 @@ extension RoomFanout {
     ) -> Bool {
         let sequence = subscribers[subscriber][lane].sequence
         guard subscribers[subscriber][lane].wantedStreams == laneStreams[lane], subscribers[subscriber][lane].troubledStreams == 0,
-            subscribers[subscriber][lane].filteredStreams == 0, sequence >= subscribers[subscriber][lane].plainFrom, !room.bundles
+            subscribers[subscriber][lane].filteredStreams == 0, subscribers[subscriber][lane].countedStreams == 0,
+            sequence >= subscribers[subscriber][lane].plainFrom, !room.bundles
         else { return false }
         let oldest = self[lane][sequence]
         let newest = self[lane][self[lane].next &- 1]

@@ -16,6 +16,7 @@ extension RoomFanout {
         for slot in subscribers[subscriber].interests.indices where isSubscribed(subscriber, StreamSlot(slot)) {
             // What drains is dropped as well.
             if subscribers[subscriber].interests[slot].isHeld { dropAll(subscriber, StreamSlot(slot)) }
+            setPrimed(subscriber, StreamSlot(slot), .none)
             applyHold(subscriber, StreamSlot(slot), now)
         }
     }
@@ -32,6 +33,7 @@ extension RoomFanout {
     package mutating func hold(_ subscriber: Int, _ slot: StreamSlot, drains: Bool = false, now: MonotonicInstant) {
         guard isSubscribed(subscriber, slot) else { return }
         subscribers[subscriber].interests[slot.index].isPaused = true
+        setPrimed(subscriber, slot, .none)
         guard drains, !subscribers[subscriber].interests[slot.index].isHeld else {
             if !drains, subscribers[subscriber].interests[slot.index].isHeld { dropAll(subscriber, slot) }
             applyHold(subscriber, slot, now)
@@ -58,7 +60,10 @@ extension RoomFanout {
     /// Drops what is queued of a stream, as accounted for a session's sake, and goes on at the live edge as after ``release(_:_:at:now:)``.
     package mutating func startAfresh(_ subscriber: Int, _ slot: StreamSlot, at time: UInt32? = nil, now: MonotonicInstant) {
         guard isSubscribed(subscriber, slot), !subscribers[subscriber].interests[slot.index].isHeld else { return }
+        let played = subscribers[subscriber].interests[slot.index].played
         stop(subscriber, slot, now)
+        // At the live edge it goes on at once; a media time may be still to come.
+        if time == nil { subscribers[subscriber].interests[slot.index].played.goOn(from: played) }
         subscribers[subscriber].interests[slot.index].startsAt = time
         goOn(subscriber, slot, now)
     }
@@ -100,6 +105,43 @@ extension RoomFanout {
         guard !choice.isNone, hasLiveGroup(slot, choice.spatial, since: interest.heldSince, now) else { return (0, 0) }
         let group = streams[slot.index].layers[choice.spatial].group.startedAt
         return (Int(clamping: streams[slot.index].layers[choice.spatial].group.frames), now.milliseconds(since: group))
+    }
+
+    /// Keeps ready what a held stream of video begins with: its layers count as wanted though nothing is given of them, so that they come from other loops, and
+    /// without a group to begin with a key frame is asked for. Until the stream goes on, or is held once more.
+    package mutating func prime(_ subscriber: Int, _ slot: StreamSlot, now: MonotonicInstant) {
+        guard isSubscribed(subscriber, slot), streams[slot.index].lane == .video, streams[slot.index].endedAt == nil,
+            subscribers[subscriber].interests[slot.index].isHeld, !subscribers[subscriber].isHeld
+        else { return }
+        let interest = subscribers[subscriber].interests[slot.index]
+        setPrimed(subscriber, slot, interest.heldTarget)
+        guard !interest.heldTarget.isNone, !hasLiveGroup(slot, interest.heldTarget.spatial, since: interest.heldSince, now) else { return }
+        needKeyFrame(slot, interest.heldTarget.spatial)
+    }
+
+    package func isPrimed(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
+        isSubscribed(subscriber, slot) && !subscribers[subscriber].interests[slot.index].primed.isNone
+    }
+
+    /// Whether a stream is kept ready for somebody here, and what is cached of the layer is no beginning for it.
+    func isGroupAwaited(_ slot: StreamSlot, _ spatial: Int, _ now: MonotonicInstant) -> Bool {
+        guard streams[slot.index].layers[spatial].primed.highest != nil else { return false }
+        for index in 0..<subscribers.endIndex where isSubscribed(index, slot) {
+            let interest = subscribers[index].interests[slot.index]
+            guard !interest.primed.isNone, interest.primed.spatial == spatial else { continue }
+            if !hasLiveGroup(slot, spatial, since: interest.heldSince, now) { return true }
+        }
+        return false
+    }
+
+    mutating func setPrimed(_ subscriber: Int, _ slot: StreamSlot, _ choice: LayerChoice) {
+        let before = subscribers[subscriber].interests[slot.index].primed
+        if !before.isNone { streams[slot.index].layers[before.spatial].primed.remove(before.temporal) }
+        if !choice.isNone {
+            growLayers(slot, upTo: choice.spatial)
+            streams[slot.index].layers[choice.spatial].primed.add(choice.temporal)
+        }
+        subscribers[subscriber].interests[slot.index].primed = choice
     }
 
     package func isHeld(_ subscriber: Int) -> Bool { subscribers[subscriber].isHeld }
@@ -145,6 +187,7 @@ extension RoomFanout {
         subscribers[subscriber].interests[slot.index].changedAt = 0
         subscribers[subscriber].interests[slot.index].layerBefore = .none
         subscribers[subscriber].interests[slot.index].countsFrom = .zero
+        subscribers[subscriber].interests[slot.index].played.breakOff()
         if subscribers[subscriber].begunKey == slot { subscribers[subscriber].begunKey = nil }
         subscribers[subscriber].setTrouble(
             slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max, owesDiscontinuity: false)
@@ -154,12 +197,14 @@ extension RoomFanout {
     private mutating func leave(_ subscriber: Int, _ slot: StreamSlot, _ now: MonotonicInstant) {
         subscribers[subscriber].interests[slot.index].heldTarget = subscribers[subscriber].interests[slot.index].target
         subscribers[subscriber].interests[slot.index].heldSince = now
+        subscribers[subscriber].interests[slot.index].played.stop()
         subscribers[subscriber].interests[slot.index].isHeld = true
         setTarget(subscriber, slot, .none)
         setLayer(subscriber, slot, .none)
     }
 
     private mutating func goOn(_ subscriber: Int, _ slot: StreamSlot, _ now: MonotonicInstant) {
+        setPrimed(subscriber, slot, .none)
         // What drained until now, and is not out yet, lies before the new beginning.
         dropAll(subscriber, slot)
         subscribers[subscriber].interests[slot.index].isHeld = false
@@ -193,7 +238,14 @@ extension RoomFanout {
     /// Moves the entry at the cursor, the first since its stream was released, into what the subscriber has of its own, with the discontinuity flag set: bytes in the
     /// log are everybody's. One that is not to be played yet is dropped; so is a large one without memory for it, and the next begins.
     mutating func giveFirst(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry, _ now: MonotonicInstant) {
-        guard isTime(subscriber, lane, entry), takeMemory(entry.byteCount) else {
+        guard isTime(subscriber, lane, entry) else {
+            subscribers[subscriber].account.interrupted &+= 1
+            subscribers[subscriber][lane].sequence &+= 1
+            // Its media time is still to come: a key frame is asked for then, and only then (``askAtStart(_:_:_:)``).
+            if lane == .video { subscribers[subscriber].setTrouble(entry.slot, lane: lane, awaitsKey: true) }
+            return
+        }
+        guard takeMemory(entry.byteCount) else {
             subscribers[subscriber].account.interrupted &+= 1
             noteLoss(subscriber, lane, entry.slot, entry.traits, at: subscribers[subscriber][lane].sequence)
             subscribers[subscriber][lane].sequence &+= 1
@@ -209,6 +261,14 @@ extension RoomFanout {
             subscribers[subscriber].interests[entry.slot.index].countsFrom = .distantFuture
         }
         markDiscontinuity(subscriber, entry.slot, preludeAt: start)
+    }
+
+    /// The entry at the cursor is of no use without a key frame: when it is the first of the media time that the stream was to go on from, one is asked for.
+    mutating func askAtStart(_ subscriber: Int, _ lane: Lane, _ entry: LaneEntry) {
+        guard subscribers[subscriber].interests[entry.slot.index].startsAt != nil, subscribers[subscriber].interests[entry.slot.index].awaitsKey,
+            isTime(subscriber, lane, entry)
+        else { return }
+        if isReclaiming { subscribers[subscriber].asksWhenPulled = true } else { needKeyFrame(entry.slot, entry.traits.spatial) }
     }
 
     /// Whether the stream has come to the media time that it was to go on from.

@@ -10,6 +10,7 @@ extension RoomFanout {
         guard isSubscribed(subscriber, slot), streams[slot.index].lane == .video, streams[slot.index].endedAt == nil else { return }
         guard !subscribers[subscriber].interests[slot.index].isHeld else {
             subscribers[subscriber].interests[slot.index].heldTarget = choice
+            if !subscribers[subscriber].interests[slot.index].primed.isNone { setPrimed(subscriber, slot, choice) }
             return
         }
         let layer = subscribers[subscriber].interests[slot.index].layer
@@ -57,6 +58,19 @@ extension RoomFanout {
         for index in 0..<subscribers.endIndex where isSubscribed(index, slot) {
             let interest = subscribers[index].interests[slot.index]
             guard interest.target != interest.layer, interest.target.spatial == spatial else { continue }
+            changeLayer(index, slot, to: interest.target, beginsWithKey: true)
+        }
+    }
+
+    /// A key frame of a layer comes from what another loop has cached: whoever was released, and has not seen the group, begins with it. Others go on where
+    /// they are, not in the past.
+    mutating func changeReleased(_ slot: StreamSlot, atKeyFrameOf spatial: Int, since start: MonotonicInstant, now: MonotonicInstant) {
+        guard now.nanoseconds(since: start) <= deadlineNanoseconds(.video) else { return }
+        for index in 0..<subscribers.endIndex where isSubscribed(index, slot) {
+            let interest = subscribers[index].interests[slot.index]
+            guard interest.owesDiscontinuity, interest.layer.isNone, interest.target.spatial == spatial, !interest.target.isNone,
+                start > interest.heldSince
+            else { continue }
             changeLayer(index, slot, to: interest.target, beginsWithKey: true)
         }
     }

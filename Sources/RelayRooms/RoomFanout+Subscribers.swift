@@ -66,7 +66,9 @@ extension RoomFanout {
         subscribers[subscriber].setTrouble(slot, lane: lane, awaitsKey: false, owesConfiguration: false, brokenFrom: .max, owesDiscontinuity: false)
         setTarget(subscriber, slot, .none)
         setLayer(subscriber, slot, .none)
+        setPrimed(subscriber, slot, .none)
         if subscribers[subscriber].interests[slot.index].isFiltered { subscribers[subscriber][lane].filteredStreams -= 1 }
+        if subscribers[subscriber].interests[slot.index].played.isCounted { subscribers[subscriber][lane].countedStreams -= 1 }
         subscribers[subscriber].interests[slot.index] = StreamInterest()
         subscribers[subscriber][lane].wantedStreams -= 1
         if subscribers[subscriber][lane].shortestDelay != .max { noteDelays(subscriber, lane) }

@@ -153,9 +153,13 @@ package struct RoomFanout: ~Copyable {
 
     /// Frames a message once for all subscribers of the room on this loop.
     ///
-    /// - Parameter frame: header and payload, validated.
-    package mutating func append(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) -> Appended {
-        unsafe noteFrame(frame, slot: slot, traits: traits, now: now)
+    /// - Parameters:
+    ///   - frame: header and payload, validated.
+    ///   - start: of a frame that another loop has cached, when its group came to the relay.
+    package mutating func append(
+        _ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, since start: MonotonicInstant? = nil, now: MonotonicInstant
+    ) -> Appended {
+        unsafe noteFrame(frame, slot: slot, traits: traits, since: start, now: now)
         guard let bound = streams[slot.index].layers[traits.spatial].chosen.highest, traits.temporal <= bound else { return .nobody }
         let lane = streams[slot.index].lane
         let header = MessageFraming.headerByteCount(payload: frame.count)
@@ -170,7 +174,9 @@ package struct RoomFanout: ~Copyable {
     }
 
     /// What a frame changes whoever gets it: layers, caches, needs.
-    private mutating func noteFrame(_ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, now: MonotonicInstant) {
+    private mutating func noteFrame(
+        _ frame: UnsafeRawBufferPointer, slot: StreamSlot, traits: FrameTraits, since start: MonotonicInstant?, now: MonotonicInstant
+    ) {
         let spatial = traits.spatial
         precondition(spatial < LayerChoice.layersMax && traits.temporal < LayerChoice.layersMax, "a frame of a layer that there cannot be")
         if spatial >= streams[slot.index].layers.count { growLayers(slot, upTo: spatial) }
@@ -179,10 +185,13 @@ package struct RoomFanout: ~Copyable {
             streams[slot.index].layers[spatial].meter.add(temporal: traits.temporal, byteCount: frame.count, now: now)
         }
         let next = self[streams[slot.index].lane].next
-        unsafe streams[slot.index].cache(frame, traits: traits, next: next, limits: limits, budget: budget, now: now)
+        unsafe streams[slot.index].cache(frame, traits: traits, next: next, since: start ?? now, limits: limits, budget: budget, now: now)
         if traits.contains(.key) {
-            // Whoever changes layers goes on where it is, not in the past.
-            if traits.contains(.replayed), streams[slot.index].changesPending > 0 { return }
+            if traits.contains(.replayed), streams[slot.index].changesPending > 0 {
+                if let start { changeReleased(slot, atKeyFrameOf: spatial, since: start, now: now) }
+                guard streams[slot.index].changesPending == 0 else { return }
+            }
+            if traits.contains(.replayed), isGroupAwaited(slot, spatial, now) { return }
             keyFrameCame(slot, spatial, byteCount: frame.count, now: now)
             if streams[slot.index].changesPending > 0 { changeLayers(slot, atKeyFrameOf: spatial) }
         } else if traits.contains(.configuration), spatial == 0, streams[slot.index].layers.count > 1 {

@@ -39,9 +39,12 @@ package struct StreamState: ~Copyable {
 
     /// Keeps what a late joiner needs: the configuration, and of video everything from the last key frame on.
     ///
-    /// - Parameter next: the frame's place in the log, if it comes there.
+    /// - Parameters:
+    ///   - next: the frame's place in the log, if it comes there.
+    ///   - start: when it came to the relay.
     mutating func cache(
-        _ frame: UnsafeRawBufferPointer, traits: FrameTraits, next: UInt64, limits: Limits, budget: ByteBudget, now: MonotonicInstant
+        _ frame: UnsafeRawBufferPointer, traits: FrameTraits, next: UInt64, since start: MonotonicInstant, limits: Limits, budget: ByteBudget,
+        now: MonotonicInstant
     ) {
         let spatial = traits.spatial
         if traits.contains(.configuration) {
@@ -59,7 +62,7 @@ package struct StreamState: ~Copyable {
         // The bound is the stream's: a layer may have what the others leave.
         let others = layers.count == 1 ? 0 : groupBytes - layers[spatial].group.byteCount
         unsafe layers[spatial].group.add(
-            frame, isKey: traits.contains(.key), now: now, bytesMax: limits.gopCacheBytesMax - others,
+            frame, isKey: traits.contains(.key), since: start, now: now, bytesMax: limits.gopCacheBytesMax - others,
             millisecondsMax: limits.gopCacheMillisecondsMax, budget: budget)
     }
 

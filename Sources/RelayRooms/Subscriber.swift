@@ -45,10 +45,14 @@ struct StreamInterest {
     var heldSince = MonotonicInstant.zero
     /// What ``target`` was, and is again when the stream is released.
     var heldTarget = LayerChoice.none
+    /// What is kept ready of the stream while it is held: see ``RoomFanout/prime(_:_:now:)``.
+    var primed = LayerChoice.none
     /// The stream goes on with frames of this media time and later ones; `nil`: with what comes.
     var startsAt: UInt32?
     /// The stream was released: its next frame says that it does not follow the last.
     var owesDiscontinuity = false
+    /// What the subscriber was given of it, where somebody asks.
+    var played = PlayedMedia()
 
     /// Whether an entry of the stream is the subscriber's, and of use to it.
     func holds(_ sequence: UInt64, _ traits: FrameTraits) -> Holding {
@@ -90,6 +94,8 @@ struct LaneCursor: ~Copyable {
     var troubledStreams = 0
     /// Streams of the lane that the subscriber does not get whole.
     var filteredStreams = 0
+    /// Streams of the lane of which it is counted what the subscriber is given: ``StreamInterest/played``.
+    var countedStreams = 0
     /// The latest `from` of the lane's interests: beyond it no entry needs the check.
     var plainFrom: UInt64 = 0
     /// The shortest of the interests' ``StreamInterest/delayMax``.

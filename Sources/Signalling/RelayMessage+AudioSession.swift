@@ -97,7 +97,7 @@ extension RelayMessage {
     /// A stream, own or subscribed, that the session no longer carries.
     package struct StreamStopped: Codable, Sendable, Equatable {
         package var stream: UInt32
-        /// `category`, `route`, `deactivated`, `interrupted`.
+        /// `category`, `deactivated`.
         package var reason: String
 
         package init(stream: UInt32, reason: String) {
@@ -188,6 +188,19 @@ extension RelayMessage {
             self.participant = participant
             self.inputs = inputs
             self.outputs = outputs
+        }
+    }
+
+    /// What a participant's audio session is for: its category and mode.
+    package struct ParticipantMode: Codable, Sendable, Equatable {
+        package var participant: UInt32
+        package var category: String
+        package var mode: String
+
+        package init(participant: UInt32, category: String, mode: String) {
+            self.participant = participant
+            self.category = category
+            self.mode = mode
         }
     }
 }

@@ -61,6 +61,7 @@ extension RelayMessage {
         case "participant.interrupted": .participantInterrupted(try decoder.decode(ParticipantInterrupted.self, from: data))
         case "participant.held": .participantHeld(try decoder.decode(ParticipantHeld.self, from: data))
         case "participant.route": .participantRoute(try decoder.decode(ParticipantRoute.self, from: data))
+        case "participant.mode": .participantMode(try decoder.decode(ParticipantMode.self, from: data))
         default: nil
         }
     }
@@ -136,6 +137,7 @@ extension RelayMessage: Encodable {
         case .participantInterrupted(let body): try RelayMessage.write(encoder, "participant.interrupted", id: nil, body)
         case .participantHeld(let body): try RelayMessage.write(encoder, "participant.held", id: nil, body)
         case .participantRoute(let body): try RelayMessage.write(encoder, "participant.route", id: nil, body)
+        case .participantMode(let body): try RelayMessage.write(encoder, "participant.mode", id: nil, body)
         }
     }
 

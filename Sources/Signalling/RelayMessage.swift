@@ -45,6 +45,7 @@ package enum RelayMessage: Sendable, Equatable {
     case participantInterrupted(ParticipantInterrupted)
     case participantHeld(ParticipantHeld)
     case participantRoute(ParticipantRoute)
+    case participantMode(ParticipantMode)
 
     package struct Welcome: Codable, Sendable, Equatable {
         package var version: Int
@@ -167,6 +168,9 @@ package enum RelayMessage: Sendable, Equatable {
         /// Nothing comes from it and nothing goes to it; absent: no.
         package var held: Bool?
         package var route: AudioRoute?
+        /// What its audio session is for; absent: it has none.
+        package var category: String?
+        package var mode: String?
 
         package init(participant: UInt32, identity: Identity?, displayName: String?, role: Role? = nil, muted: [StreamKind]? = nil) {
             self.participant = participant

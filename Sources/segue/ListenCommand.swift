@@ -10,12 +10,14 @@ enum ListenCommand {
     private static let spec = CommandSpec(
         name: "listen", summary: "receive everything that is published in a room",
         text: [
-            "Tells who comes, goes and publishes, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
+            "Tells who comes, goes and publishes, and whose audio is interrupted, held or goes another way, and counts the frames of every stream and the holes in their numbering. With --save it writes, for each "
                 + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
             "It ends with Ctrl-C, after --for, when a host ends the room, or with --until-end when everything that was published has ended; then it prints a "
                 + "summary. A lost connection is made anew, and what was missed meanwhile comes as far as it is still of use. Where the room has a lobby it waits to be let in. Not let in, or taken out, it ends with exit code 5.",
             "With --script it plays the part of a phone: it goes through a timeline of activations, interruptions and route changes of its audio session, lost "
                 + "connections among them, tells what happened when, and checks what the script says should have. Deploy/scripts has some, which explain the form.",
+            "Of a script --json prints one object a line: 'event' is \(ScriptLine.Kind.allCases.map(\.rawValue).joined(separator: ", ")); 'at' is the seconds "
+                + "since the script began, as 'at' in the script, and times of other units have them in their names. Deploy/scripts/README.md describes each.",
             "A host is told who waits in the lobby; 'segue room admit' lets them in.",
         ],
         options: [

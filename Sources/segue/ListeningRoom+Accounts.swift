@@ -48,7 +48,10 @@ extension ListeningRoom {
         var hasEntered = false
         var isSubscribed = false
         var isLost = false
+        /// In the lobby.
+        var isWaiting = false
         var names: [UInt32: String] = [:]
+        var audio = RoomAudio()
         /// Who waits in the lobby, as a host is told.
         var lobby: [UInt32: String] = [:]
         var streams: [Stream] = []
@@ -57,6 +60,25 @@ extension ListeningRoom {
         var reportID: UInt64?
         var reports = true
         var hasEnded = false
+    }
+
+    // MARK: Words
+
+    /// What a participant is called: the last part of its verified identity. What it calls itself proves nothing.
+    static func name(of participant: RelayMessage.Participant) -> String {
+        participant.identity.map { short($0.name) } ?? "\(participant.participant)"
+    }
+
+    static func short(_ identity: String) -> String {
+        identity.split(separator: ":").last.map(String.init) ?? identity
+    }
+
+    static func words(for reason: RelayMessage.LeaveReason) -> String {
+        switch reason {
+        case .left: "left"
+        case .lost: "was lost"
+        case .removed: "was taken out"
+        }
     }
 
     // MARK: Folders

@@ -8,14 +8,14 @@ import Signalling
 
 /// Several sessions in one room, with an account of every stream that each of them gets.
 final class ListeningRoom {
-    private let plan: ListenPlan
-    private let connect: ClientConnect
+    let plan: ListenPlan
+    let connect: ClientConnect
     private let driver: ClientDriver
     /// As whom the relay knows the clients: they share one certificate.
     private var ownName = ""
     private var sessions: [ResumableSession] = []
     private var lost = 0
-    private var clients: [Client]
+    var clients: [Client]
     private var recording: (recording: RecordingThread, thread: LoopThread)?
     private var recordingsMade = 0
     private var failure: CommandFailure?
@@ -135,11 +135,12 @@ final class ListeningRoom {
             if clients[tag].hasEntered {
                 failure = failure ?? CommandFailure(code: .relay, message: "out of the room meanwhile: the relay does not say why")
             } else if state.waiting == nil {
-                clients[tag].joinID = session.send(connect.join(plan.room))
+                join(session)
             }
             return
         }
         for participant in room.participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
+        tellAudio(of: room.participants, tag)
         for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded {
             guard !room.streams.contains(where: { $0.stream == clients[tag].streams[place].info.stream }) else { continue }
             clients[tag].streams[place].hasEnded = true
@@ -150,7 +151,8 @@ final class ListeningRoom {
             if !isKnown { published(info, tag) }
         }
         clients[tag].hasEntered = true
-        if !clients[tag].isSubscribed { clients[tag].subscribeID = session.send(.subscribe(.init(streams: nil, all: true, delivery: .live))) }
+        clients[tag].isWaiting = false
+        if !clients[tag].isSubscribed { clients[tag].subscribeID = session.send(.subscribe(plan.subscription)) }
     }
 
     private func handle(_ session: ClientSession, _ event: ClientEvent) {
@@ -159,13 +161,18 @@ final class ListeningRoom {
         case .opened: clients[tag].wasOpen = true
         case .welcome(let welcome):
             ownName = welcome.identity?.name ?? ownName
-            clients[tag].joinID = session.send(connect.join(plan.room))
+            join(session)
         case .answer(let id, let answer): answered(session, id, answer)
         case .refused(let id, _) where id != nil && id == clients[tag].reportID: clients[tag].reports = false
+        // Asked together with the join, which leads into the lobby first: it is asked again when that is left.
+        case .refused(let id, _) where id != nil && id == clients[tag].subscribeID && clients[tag].isWaiting: break
         case .refused(let id, let refusal):
             let request = clients[tag].joinID == nil ? "hello" : id == clients[tag].joinID ? "join" : "subscribe"
             failure = failure ?? ClientConversation.refused(request, refusal)
-        case .news(.roomAdmitted(let entry)): entered(session, entry.participant, entry.participants, entry.streams)
+        case .news(.roomAdmitted(let entry)):
+            clients[tag].isWaiting = false
+            entered(session, entry.participant, entry.participants, entry.streams)
+            clients[tag].subscribeID = session.send(.subscribe(plan.subscription))
         case .news(let news): take(news, tag)
         case .frame: sessions[tag].withFrame { take(frame: $0, tag) }
         case .writable: break
@@ -182,6 +189,7 @@ final class ListeningRoom {
         let tag = session.tag
         if id == clients[tag].joinID {
             guard answer.state != .waiting else {
+                clients[tag].isWaiting = true
                 if tag == 0 { tell("waiting", "waiting in the lobby of \(plan.room) until a host lets this client in", [:]) }
                 return
             }
@@ -201,7 +209,7 @@ final class ListeningRoom {
         clients[tag].hasEntered = true
         for participant in participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
         for info in streams ?? [] where info.participant != number { published(info, tag) }
-        clients[tag].subscribeID = session.send(.subscribe(plan.subscription))
+        tellAudio(of: participants, tag)
     }
 
     /// Out of the room. When a host ends it, what there was to hear has been heard; anything else is a failure.
@@ -225,6 +233,7 @@ final class ListeningRoom {
                 ])
         case .participantLeft(let number, let reason):
             let name = clients[tag].names.removeValue(forKey: number) ?? "\(number)"
+            clients[tag].audio.remove(number)
             if tag == 0 { tell("left", "\(name) \(Self.words(for: reason))", ["participant": name, "reason": reason.rawValue]) }
         case .streamPublished(let info): published(info, tag)
         case .streamEnded(let id):
@@ -259,11 +268,13 @@ final class ListeningRoom {
             tell("gap", "stream \(gap.stream) lacks \(gap.frames) frames", ["stream": "\(gap.stream)", "frames": "\(gap.frames)"])
         case .layersWanted, .streamReport, .keepAlive: break
         case .keyFrameRequested, .welcome, .ok, .error: break
-        // Of audio sessions: this client has none.
+        case .participantInterrupted, .participantHeld, .participantRoute:
+            if tag == 0, let word = clients[tag].audio.take(news) { tell(word) }
+        // Of its own audio session: this client has none.
         case .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
-            .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted, .participantInterrupted,
-            .participantHeld, .participantRoute:
+            .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted:
             break
+        case .participantMode: break
         }
     }
 
@@ -274,14 +285,6 @@ final class ListeningRoom {
         tell(
             "lobby", "\(name) waits in the lobby; to let it in: segue room admit \(ShellQuote.quote(plan.room)) \(participant.participant)",
             ["participant": name, "number": "\(participant.participant)", "identity": participant.identity?.name ?? ""])
-    }
-
-    private static func words(for reason: RelayMessage.LeaveReason) -> String {
-        switch reason {
-        case .left: "left"
-        case .lost: "was lost"
-        case .removed: "was taken out"
-        }
     }
 
     private func published(_ info: RelayMessage.StreamInfo, _ tag: Int) {
@@ -339,16 +342,7 @@ final class ListeningRoom {
 
     // MARK: Telling
 
-    /// What a participant is called: the last part of its verified identity. What it calls itself proves nothing.
-    private static func name(of participant: RelayMessage.Participant) -> String {
-        participant.identity.map { short($0.name) } ?? "\(participant.participant)"
-    }
-
-    private static func short(_ identity: String) -> String {
-        identity.split(separator: ":").last.map(String.init) ?? identity
-    }
-
-    private func tell(_ event: String, _ sentence: String, _ fields: [String: String]) {
+    func tell(_ event: String, _ sentence: String, _ fields: [String: String]) {
         progress.clear()
         if plan.asJSON {
             Console.json(fields.merging(["event": event, "room": plan.room]) { field, _ in field })

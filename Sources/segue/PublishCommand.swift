@@ -23,7 +23,7 @@ enum PublishCommand {
         ],
         options: [
             .option("--room", "ROOM", "The room; it is made when nobody is there yet."),
-            .option("--loop", "N", "Play the files N times."),
+            .option("--loop", "N", "Play each file N times, one pass right behind the other; a shorter file is over before a longer one."),
             .option("--rate", "FACTOR", "Faster (2) or slower (0.5) than real time."),
             .option("--wait-for-subscribers", "N", "Begin once N others are in the room."),
             .flag("--simulcast", "The files are encodings of one picture, lowest first."),

@@ -95,16 +95,23 @@ final class RoomTalk {
             "\(Console.plain(room)) is \(entry.locked ? "locked" : "open")\(others.isEmpty && waiting.isEmpty ? ", and nobody is in it" : "")\n"
         guard !others.isEmpty || !waiting.isEmpty else { return title }
         let rows = others.map { row($0, "room") } + waiting.map { row($0, "lobby") }
-        return title + CAListCommand.columns([["NUMBER", "IN", "ROLE", "MUTED", "PUBLISHES", "WHO"]] + rows)
+        return title + CAListCommand.columns([["NUMBER", "IN", "ROLE", "MUTED", "AUDIO", "PUBLISHES", "WHO"]] + rows)
     }
 
     private func row(_ participant: RelayMessage.Participant, _ place: String) -> [String] {
         func list(_ kinds: [StreamKind]) -> String { kinds.isEmpty ? "-" : kinds.map(\.rawValue).joined(separator: ",") }
         let streams = entry.streams.filter { $0.participant == participant.participant }.map(\.kind)
         return [
-            "\(participant.participant)", place, participant.role?.rawValue ?? "-", list(participant.muted ?? []), list(streams),
+            "\(participant.participant)", place, participant.role?.rawValue ?? "-", list(participant.muted ?? []), RoomTalk.audio(of: participant),
+            list(streams),
             RoomTalk.name(of: participant),
         ]
+    }
+
+    /// Whether media flow between it and the relay, as its audio session has it.
+    static func audio(of participant: RelayMessage.Participant) -> String {
+        let words = [participant.interrupted == true ? "interrupted" : nil, participant.held == true ? "held" : nil].compactMap { $0 }
+        return words.isEmpty ? "-" : words.joined(separator: ",")
     }
 
     /// Leaves, and ends the session. What was to be done is done: a room that has ended meanwhile is left as well.

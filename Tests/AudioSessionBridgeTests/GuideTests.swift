@@ -37,13 +37,29 @@ struct GuideTests {
         #expect(Set(rows.flatMap { Self.words($0[1]) }) == Set(PlatformKey.allCases.map(\.rawValue)))
     }
 
+    /// From Apple's documentation of AVAudioSession and AVAudioApplication, not from the bridge.
+    private static let documented: Set = [
+        "AVAudioSessionInterruptionNotification", "AVAudioSessionRouteChangeNotification", "AVAudioSessionSilenceSecondaryAudioHintNotification",
+        "AVAudioSessionMediaServicesWereLostNotification", "AVAudioSessionMediaServicesWereResetNotification",
+        "AVAudioSessionRenderingModeChangeNotification", "AVAudioSessionRenderingCapabilitiesChangeNotification",
+        "AVAudioSessionSpatialPlaybackCapabilitiesChangedNotification", "AVAudioSessionMicrophoneInjectionCapabilitiesChangeNotification",
+        "AVAudioSessionAvailableInputsChangeNotification", "AVAudioApplicationInputMuteStateChangeNotification",
+    ]
+
+    @Test("the bridge observes what the platform's documentation has")
+    func documentedNotifications() {
+        #expect(Set(PlatformNotification.allCases.map(\.rawValue)) == Self.documented)
+    }
+
     @Test("every message of a row is a request that the relay reads")
     func requests() throws {
         let known = try Self.types(in: "Sources/Signalling/IncomingRequest.swift")
         let told = try Self.rows(under: "## From the platform to the relay").flatMap { Self.words($0[3]) }
             .compactMap { $0.split(separator: "{").first.map { $0.trimmingCharacters(in: .whitespaces) } }
         #expect(!told.isEmpty && Set(told).isSubset(of: known), "\(Set(told).subtracting(known).sorted())")
-        let sent = try Self.text("Sources/AudioSessionBridge/SessionBridge.swift").matches(of: /"([a-z]+\.[a-zA-Z]+)"/).map { String($0.output.1) }
+        let sent = try ["SessionBridge", "SessionBridge+Relay"].flatMap { file in
+            try Self.text("Sources/AudioSessionBridge/\(file).swift").matches(of: /"([a-z]+\.[a-zA-Z]+)"/).map { String($0.output.1) }
+        }
         #expect(Set(sent).isSubset(of: known))
         let rows = try Self.rows(under: "## From the platform to the relay") + Self.rows(under: "## From the app to the relay")
         let inTables = Set(
@@ -63,6 +79,9 @@ struct GuideTests {
         #expect(!told.isEmpty && told.isSubset(of: actions), "\(told.subtracting(actions).sorted())")
         let platform = Set(try Self.rows(under: "## From the platform to the relay").flatMap { Self.words($0[4]) })
         #expect(platform.isSubset(of: actions), "\(platform.subtracting(actions).sorted())")
-        #expect(told.union(platform) == actions, "\(actions.subtracting(told.union(platform)).sorted()) has no row")
+        let refused = Set(try Self.rows(under: "## Refusals").flatMap { Self.words($0[1]) })
+        #expect(refused.isSubset(of: actions), "\(refused.subtracting(actions).sorted())")
+        let inTables = told.union(platform).union(refused)
+        #expect(inTables == actions, "\(actions.subtracting(inTables).sorted()) has no row")
     }
 }

@@ -59,11 +59,13 @@ struct RelayEventTests {
         (.participantInterrupted(RelayMessage.ParticipantInterrupted(participant: 4, interrupted: true)), .showParticipant(4)),
         (.participantHeld(RelayMessage.ParticipantHeld(participant: 4, held: true)), .showParticipant(4)),
         (.participantRoute(RelayMessage.ParticipantRoute(participant: 4, inputs: [], outputs: [])), .showParticipant(4)),
+        (.participantMode(RelayMessage.ParticipantMode(participant: 4, category: "playback", mode: "default")), .showParticipant(4)),
     ]
 
     @Test("§3 every event that the relay writes is something that the app does", arguments: cases)
     func actions(message: RelayMessage, action: AppAction) throws {
         var bridge = SessionBridge()
+        _ = bridge.activate(true)
         let (type, value) = try Self.read(message)
         #expect(bridge.receive(type, value).actions == [action])
         #expect(RelayEventType(rawValue: type) != nil)

@@ -8,6 +8,13 @@ struct SessionBridgeTests {
     private static let mic = PlatformPort(type: "MicrophoneBuiltIn", name: "iPhone Microphone", sampleRate: 48_000, channels: 1, latency: 0.005)
     private static let speaker = PlatformPort(type: "Speaker", name: "Speaker", sampleRate: 48_000, channels: 2, latency: 0.012)
     private static let route = PlatformRoute(inputs: [mic], outputs: [speaker])
+    /// ``route`` as a session that is made anew tells it.
+    private static let routeAgain = ClientRequest.routeChanged(
+        ClientRequest.RouteChanged(
+            reason: 0,
+            route: AudioRoute(
+                inputs: [AudioPort(type: "builtInMic", name: "iPhone Microphone", sampleRate: 48_000, channels: 1, latency: 0.005)],
+                outputs: [AudioPort(type: "builtInSpeaker", name: "Speaker", sampleRate: 48_000, channels: 2, latency: 0.012)])))
 
     /// A bridge whose app is active, with a voice chat's category.
     private static func active() -> SessionBridge {
@@ -55,8 +62,10 @@ struct SessionBridgeTests {
         let outcome = Self.receive(
             .interruption, [.interruptionType: .number(0), .interruptionOption: .number(option)], bridge: &bridge, activates: activates)
         #expect(try Self.read(outcome.requests) == [.interruptionEnded(ClientRequest.InterruptionEnded(shouldResume: shouldResume))])
-        #expect(outcome.actions == [shouldResume ? .resumeSound : .stayPaused])
-        #expect(bridge.create().count == (shouldResume ? 3 : 2), "what did not go on is not activated when the session is made anew")
+        #expect(outcome.actions == (shouldResume ? [] : [.stayPaused]), "sound starts when the relay agrees")
+        #expect(
+            bridge.create().map(\.type).contains("session.setActive") == shouldResume,
+            "what did not go on is not activated when the session is made anew")
     }
 
     @Test("§4 an end without an option, or with an odd one, does not go on; a type that there is not is nothing")
@@ -149,12 +158,12 @@ struct SessionBridgeTests {
         let lost = Self.receive(.mediaServicesWereLost, bridge: &bridge)
         #expect(try Self.read(lost.requests) == [.interruptionBegan(ClientRequest.InterruptionBegan(reason: "default"))])
         let anew: [ClientRequest] = [
-            .sessionInit, .setCategory(ClientRequest.SetCategory(category: "playAndRecord", mode: "voiceChat", options: 4)),
+            .sessionInit, .setCategory(ClientRequest.SetCategory(category: "playAndRecord", mode: "voiceChat", options: 4)), Self.routeAgain,
             .setActive(ClientRequest.SetActive(active: true)),
         ]
         let reset = Self.receive(.mediaServicesWereReset, bridge: &bridge)
         #expect(try Self.read(reset.requests) == anew)
-        #expect(reset.actions == [.resumeSound])
+        #expect(reset.actions.isEmpty, "sound starts when the relay agrees")
         let fromRelay = bridge.receive("mediaServices.wereReset", .object([:]))
         #expect(try Self.read(fromRelay.requests) == anew)
         let refused = Self.receive(.mediaServicesWereReset, bridge: &bridge, activates: false)
@@ -169,6 +178,21 @@ struct SessionBridgeTests {
         let outcome = Self.receive(.inputMuteStateChange, [.muteState: .flag(isMuted)], bridge: &bridge)
         #expect(outcome.requests.isEmpty && outcome.actions == [.muteInput(isMuted)])
         #expect(Self.receive(.inputMuteStateChange, bridge: &bridge) == BridgeOutcome())
+    }
+
+    @Test(
+        "what the platform says of capabilities is a change of the route's configuration, or nothing",
+        arguments: [
+            (PlatformNotification.renderingModeChange, 8), (.renderingCapabilitiesChange, 8), (.spatialPlaybackCapabilitiesChanged, 8),
+            (.microphoneInjectionCapabilitiesChange, nil), (.availableInputsChange, nil),
+        ] as [(PlatformNotification, Int?)])
+    func capabilities(notification: PlatformNotification, reason: Int?) throws {
+        var bridge = Self.active()
+        let reasons = try Self.read(Self.receive(notification, bridge: &bridge).requests).map { request in
+            guard case .routeChanged(let change) = request else { return -1 }
+            return change.reason
+        }
+        #expect(reasons == (reason.map { [$0] } ?? []))
     }
 
     // MARK: The app's wishes
@@ -203,7 +227,7 @@ struct SessionBridgeTests {
         var bridge = SessionBridge()
         #expect(try Self.read(bridge.activate(true, notifyOthersOnDeactivation: true)) == [.setActive(ClientRequest.SetActive(active: true))])
         #expect(try Self.read(bridge.activate(true, background: true)) == [.setActive(ClientRequest.SetActive(active: true, background: true))])
-        let off = ClientRequest.SetActive(active: false, notifyOthersOnDeactivation: true)
+        let off = ClientRequest.SetActive(active: false, notifyOthersOnDeactivation: true, force: true)
         #expect(try Self.read(bridge.activate(false, notifyOthersOnDeactivation: true)) == [.setActive(off)])
     }
 }

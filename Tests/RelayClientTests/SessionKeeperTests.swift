@@ -83,12 +83,16 @@ struct SessionKeeperTests {
         #expect(!talk.keeper.isRecreating && talk.keeper.state?.state == .active)
     }
 
-    @Test("a client that never had a session gets none")
+    @Test("a client that never had a session gets none, loses none, and is not restricted by one")
     func neverWanted() {
         var talk = Talk()
         #expect(talk.refused(Self.activation, .sessionLost) == .nothing)
+        #expect(talk.keeper.state == nil)
         #expect(talk.keeper.resumed(nil) == .nothing)
+        #expect(talk.keeper.take(.mediaServicesWereLost) == .nothing)
+        #expect(talk.keeper.state == nil)
         #expect(talk.keeper.take(.mediaServicesWereReset) == .nothing)
+        #expect(talk.keeper.state == nil)
     }
 
     @Test("a session that stands is left alone on resumption, and its state is the relay's")

@@ -43,6 +43,25 @@ struct ListenScriptTests {
         }
     }
 
+    @Test("README.md of the scripts explains every kind of line, and every member that a line can have")
+    func lines() throws {
+        let text = try String(contentsOf: Self.scripts.appending(path: "README.md"), encoding: .utf8)
+        for kind in ScriptLine.Kind.allCases { #expect(text.contains("| `\(kind.rawValue)` |"), "\(kind.rawValue)") }
+        let line = ScriptLine(.summary, at: 0)
+        let media = MediaStart(stream: 1, kind: "audio", key: true, discontinuity: true, configured: true)
+        let members = [Mirror(reflecting: line), Mirror(reflecting: media)].flatMap { $0.children.compactMap(\.label) }
+        #expect(members.count > 20)
+        for member in members { #expect(text.contains("`\(member)`"), "\(member)") }
+    }
+
+    @Test("a line's time is told in seconds, for people and for programs", arguments: [(0.0, "0.000 s"), (0.25, "0.250 s"), (61.5, "61.500 s")])
+    func seconds(at: Double, text: String) throws {
+        let line = ScriptLine(.mediaUnexpected, at: at)
+        #expect(line.sentence { "\($0)" }.hasPrefix(text))
+        let encoded = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(line))
+        #expect(encoded == .object(["event": .string("media.unexpected"), "at": .number(at)]))
+    }
+
     struct Request: Sendable {
         let text: String
         let request: ClientRequest

@@ -113,6 +113,15 @@ struct MediaWatchTests {
         }
     }
 
+    @Test("a configuration that should not have come is among what came as well as among what should not have")
+    func heldConfiguration() {
+        var watch = Self.watch()
+        watch.setStopped(1, true)
+        let finding = watch.take(Self.header(1, .configuration), age: nil, now: Self.at(0))
+        #expect(finding == .unexpected(isFirst: true))
+        #expect(watch.unexpectedFrames == 1 && watch.frames + watch.configurations == 1)
+    }
+
     @Test("the newest stream of a kind, as long as it is there")
     func newest() {
         var watch = Self.watch()

@@ -83,6 +83,43 @@ struct ProtocolExamplesTests {
         #expect(isFound)
     }
 
+    @Test("every request and event of audio sessions has an example")
+    func audioSessions() throws {
+        let examples = try Self.examples()
+        func isHere(_ type: String) -> Bool {
+            Self.streams.contains(type) || Self.areas.contains(String(type.prefix { $0 != "." }))
+        }
+        let requests = RequestKind.allCases.map(\.rawValue).filter(isHere)
+        let events = EventKind.allCases.map(\.rawValue).filter(isHere)
+        #expect(requests.count > 12 && events.count > 12)
+        for (types, areRequests) in [(requests, true), (events, false)] {
+            for type in types {
+                // Some requests and events share their name: only requests have an id.
+                let isShown = examples.contains { $0.contains("\"type\":\"\(type)\"") && $0.contains("\"id\"") == areRequests }
+                #expect(isShown, "\(type) has no example")
+            }
+        }
+    }
+
+    private static let areas: Set = ["session", "interruption", "duck", "silenceSecondaryAudio", "mediaServices", "route", "playback"]
+    private static let streams: Set = [
+        "stream.start", "stream.prime", "stream.pause", "stream.stop", "stream.flush", "stream.reset", "stream.setParameters", "stream.stopped",
+        "stream.state", "format.wanted", "participant.interrupted", "participant.held", "participant.route",
+    ]
+
+    @Test("3.18 the members of resumed are in its table")
+    func resumed() throws {
+        let text = try String(contentsOf: Self.root.appending(path: "Sources/PROTOCOL.md"), encoding: .utf8)
+        let table = try #require(text.range(of: "| Member of `resumed` | Type | |"))
+        let end = try #require(text.range(of: "\n\n", range: table.upperBound..<text.endIndex))
+        let rows = text[table.upperBound..<end.lowerBound]
+        var whole = RelayMessage.ResumedSession(room: nil, subscribed: [], published: [], gaps: [])
+        (whole.waiting, whole.session) = ("demo", RelayMessage.SessionState(state: .active))
+        // Without a value, a room is the one member that this does not show.
+        let members = try parsed(Array(try JSONEncoder().encode(whole))).keys + ["room"]
+        for member in members { #expect(rows.contains("\n| `\(member)` |"), "\(member) has no row") }
+    }
+
     @Test(
         "what is easily got wrong has an example",
         arguments: [

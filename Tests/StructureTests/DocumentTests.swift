@@ -176,6 +176,12 @@ struct DocumentTests {
         return anchors
     }
 
+    @Test("a decision record is headed by its number, as all are", arguments: documents.filter { $0.hasPrefix("Sources/Decisions/") })
+    func recordHeadings(document: String) throws {
+        let number = try #require(Int(document.split(separator: "/").last?.prefix(4) ?? ""))
+        #expect(try Self.text(document).hasPrefix("# \(number). "))
+    }
+
     @Test("links within the repository lead to files and headings that exist", arguments: documents.filter { $0.hasSuffix(".md") })
     func links(document: String) throws {
         let url = Self.root.appending(path: document)

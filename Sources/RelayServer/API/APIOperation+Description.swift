@@ -72,10 +72,11 @@ extension APIOperation {
           "locked": {"type": "boolean"}}},
         "RoomList": {"type": "object", "required": ["rooms"], "properties": {
           "rooms": {"type": "array", "items": {"$ref": "#/components/schemas/Room"}}, "next": {"type": "string"}}},
-        "Participant": {"type": "object", "required": ["participant", "waiting", "streams", "loop"], "properties": {
+        "Participant": {"type": "object", "required": ["participant", "waiting", "interrupted", "held", "streams", "loop"], "properties": {
           "participant": {"type": "integer"}, "identity": {"$ref": "#/components/schemas/Identity"}, "displayName": {"type": "string"},
           "role": {"enum": ["host", "speaker", "listener", "recorder"]}, "waiting": {"type": "boolean"},
-          "muted": {"type": "array", "items": {"$ref": "#/components/schemas/Kind"}}, "streams": {"type": "integer"},
+          "muted": {"type": "array", "items": {"$ref": "#/components/schemas/Kind"}}, "interrupted": {"type": "boolean"},
+          "held": {"type": "boolean"}, "streams": {"type": "integer"},
           "session": {"type": "string"}, "device": {"type": "string"}, "address": {"type": "string"},
           "state": {"enum": ["connected", "parked"]},
           "since": {"$ref": "#/components/schemas/Time"}, "loop": {"type": "integer"}}},

@@ -97,6 +97,9 @@ struct AdminParticipant: Codable, Sendable, Equatable {
     /// In the lobby.
     let waiting: Bool
     let muted: [StreamKind]?
+    /// Of its audio session: whether it is interrupted, and whether nothing comes from it and goes to it.
+    let interrupted: Bool
+    let held: Bool
     let streams: Int
     var session: String?
     var device: String?

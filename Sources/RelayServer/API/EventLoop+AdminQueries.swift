@@ -138,6 +138,7 @@ extension AdminParticipant {
         let shown = member.participant
         self.init(
             participant: shown.participant, identity: shown.identity, displayName: shown.displayName, role: member.role, waiting: waiting,
-            muted: shown.muted, streams: member.streams.count, loop: member.address.loop)
+            muted: shown.muted, interrupted: shown.interrupted ?? false, held: shown.held ?? false, streams: member.streams.count,
+            loop: member.address.loop)
     }
 }

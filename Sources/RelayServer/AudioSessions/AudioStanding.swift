@@ -61,15 +61,24 @@ struct MemberPresentation: Sendable, Equatable {
     var isHeld = false
     /// Without names, unless the client shares them; `nil`: it has not said.
     var route: RouteDescription?
+    /// What the session is for; `nil`: it has not begun.
+    var purpose: SessionPurpose?
 
     /// The members of a participant's entry that tell of it, each with a comma before it.
     var members: [UInt8] {
         var bytes: [UInt8] = []
         if interrupted != nil { bytes += ",\"interrupted\":true".utf8 }
         if isHeld { bytes += ",\"held\":true".utf8 }
+        if let purpose { bytes += ",\"category\":\"\(purpose.category.rawValue)\",\"mode\":\"\(purpose.mode.rawValue)\"".utf8 }
         if let route { bytes += ",\"route\":".utf8 + AudioRoute(route).encoded }
         return bytes
     }
+}
+
+/// What an audio session is for, in the platform's words.
+struct SessionPurpose: Sendable, Equatable {
+    let category: Category
+    let mode: Mode
 }
 
 extension AudioRoute {

@@ -126,7 +126,7 @@ extension EventLoop {
             let streams = slots.filter { room.fanout.isOpen($0) }.map { room.fanout.streams[$0.index].id }
             if !slots.isEmpty { finishBegun(channel, membership) }
             membership.standing = StandingWishes()
-            membership.playbacks.removeAll()
+            forgetPlaybacks(channel, membership)
             for slot in slots { room.fanout.unsubscribe(subscriber, slot) }
             releaseInterest(room)
             for slot in slots { tellDemand(room, slot) }

@@ -19,7 +19,17 @@ extension EventLoop {
         for effect in news.effects { perform(effect, channel, audio, news) }
         if audio.interruptionsUnderWay == 0, audio.snapshot?.interruption?.isOwn != true { audio.interruptedAt = nil }
         updateUplink(channel, audio)
+        showPurpose(channel, audio)
         if audio.asksUnderWay == 0, !channel.waitingRequests.isEmpty, !channel.isJoining { performWaiting(channel) }
+    }
+
+    /// The room sees what the session is for since it has begun, and when that changes.
+    private func showPurpose(_ channel: Channel, _ audio: AudioStanding) {
+        guard let snapshot = audio.snapshot, snapshot.state != .uninitialised else { return }
+        let purpose = SessionPurpose(category: snapshot.category, mode: snapshot.mode)
+        guard purpose != audio.presentation.purpose else { return }
+        audio.presentation.purpose = purpose
+        present(channel, audio)
     }
 
     private func perform(_ effect: SessionEffect, _ channel: Channel, _ audio: AudioStanding, _ news: AudioSessionNews) {
@@ -139,6 +149,10 @@ extension EventLoop {
         }
         if presentation.route != before.route, let route = presentation.route.map({ AudioRoute($0) }) {
             news.append(.participantRoute(.init(participant: participant.value, inputs: route.inputs, outputs: route.outputs)))
+        }
+        if presentation.purpose != before.purpose, let purpose = presentation.purpose {
+            news.append(
+                .participantMode(.init(participant: participant.value, category: purpose.category.rawValue, mode: purpose.mode.rawValue)))
         }
         for message in news.map(\.encoded) {
             for loop in room.loops {

@@ -14,21 +14,27 @@ extension EventLoop {
         }
         guard let (stream, intention) = request.playback else { throw .unknownType(request.type) }
         let membership = try membership(channel)
-        let place = try place(of: stream, membership)
+        let place = try place(of: stream, channel, membership)
         if channel.audio?.maySubscribe == false { throw .categoryForbids }
         if case .start = intention { try requireSubscribing(channel) }
         guard membership.playbacks[place].transport.intend(intention) else { throw .pending }
         if case .flush = intention { membership.playbacks[place].isFlushing = true }
-        var answer = RelayMessage.Answer()
-        let news = advance(membership, place, &answer)
-        answer.playback = membership.playbacks[place].playback(at: now, wall: Double(WallClock.now()))
-        send(channel, .ok(id: id, answer))
+        // Whatever comes behind a prime that waits for its answer: that is what there is.
+        answerPrime(channel, membership, place)
+        let news = advance(membership, place)
+        if case .prime = intention {
+            prime(channel, id, membership, place)
+        } else {
+            var answer = RelayMessage.Answer()
+            answer.playback = membership.playbacks[place].playback
+            send(channel, .ok(id: id, answer))
+        }
         if let news { send(channel, news) }
     }
 
     private func setParameters(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.SetParameters) throws(Refusal) {
         let membership = try membership(channel)
-        let place = try place(of: request.stream, membership)
+        let place = try place(of: request.stream, channel, membership)
         let change: ParameterChange
         do throws(ParameterFault) {
             change = try ParameterChange(
@@ -39,7 +45,7 @@ extension EventLoop {
         membership.playbacks[place].parameters.apply(change, sampleRate: ReceiveFormat.full.sampleRate)
         let parameters = membership.playbacks[place].parameters
         var answer = RelayMessage.Answer()
-        answer.playback = membership.playbacks[place].playback(at: now, wall: Double(WallClock.now()))
+        answer.playback = membership.playbacks[place].playback
         var echo = ClientRequest.SetParameters(stream: request.stream)
         echo.volume = parameters.volume
         echo.rate = parameters.rate
@@ -49,36 +55,37 @@ extension EventLoop {
     }
 
     /// Where a stream that the session gets stands in its list; it plays until something else is said.
-    private func place(of stream: UInt32, _ membership: Membership) throws(Refusal) -> Int {
+    private func place(of stream: UInt32, _ channel: Channel, _ membership: Membership) throws(Refusal) -> Int {
         let room = membership.room
-        guard let slot = room.fanout.slot(of: stream), room.fanout.isSubscribed(Int(membership.subscriber.index), slot) else {
+        let subscriber = Int(membership.subscriber.index)
+        guard let slot = room.fanout.slot(of: stream), room.fanout.isSubscribed(subscriber, slot) else {
             throw Refusal(RoomFault.unknownStream)
         }
-        membership.forgetEndedPlaybacks()
+        forgetEndedPlaybacks(channel, membership)
         if let place = membership.playbacks.firstIndex(where: { $0.slot == slot }) { return place }
-        membership.playbacks.append(SubscribedStream(id: stream, slot: slot, now: now))
+        let ticksPerSecond = UInt32(clamping: room.routes[slot.index].entry.info.ticksPerSecond)
+        room.fanout.countPlayed(subscriber, slot, ticksPerSecond: ticksPerSecond, now: now)
+        let isFlowing = room.fanout.played(subscriber, slot, now: now).isFlowing
+        membership.playbacks.append(
+            SubscribedStream(id: stream, slot: slot, isFlowing: isFlowing, now: now, wall: Double(WallClock.now())))
         return membership.playbacks.count - 1
     }
 
     // MARK: What is done
 
     /// Does what was intended of a stream, and what has fallen due of it. Answers what the client is to be told beside.
-    private func advance(_ membership: Membership, _ place: Int, _ answer: inout RelayMessage.Answer) -> RelayMessage? {
+    private func advance(_ membership: Membership, _ place: Int) -> RelayMessage? {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let slot = membership.playbacks[place].slot
-        let before = membership.playbacks[place].transport.state
         let queued = room.fanout.queued(subscriber, slot)
         var actions: [TransportAction] = []
         membership.playbacks[place].transport.advance(QueueLevel(head: queued.head, tail: queued.tail), into: &actions)
-        perform(actions, membership, place, &answer)
-        let state = membership.playbacks[place].transport.state
-        guard state != before else { return nil }
-        followPlayback(membership, place)
-        return .streamState(membership.playbacks[place].playback(at: now, wall: Double(WallClock.now())))
+        perform(actions, membership, place)
+        return followPlayback(membership, place)
     }
 
-    private func perform(_ actions: [TransportAction], _ membership: Membership, _ place: Int, _ answer: inout RelayMessage.Answer) {
+    private func perform(_ actions: [TransportAction], _ membership: Membership, _ place: Int) {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let slot = membership.playbacks[place].slot
@@ -97,8 +104,7 @@ extension EventLoop {
             case .resetDecoder:
                 membership.playbacks[place].isFlushing = false
                 if !isDropped { room.fanout.refresh(subscriber, slot) }
-            case .primed: answer.primed = primed(membership, slot)
-            case .run, .hold, .state: break
+            case .primed, .run, .hold, .state: break
             }
         }
         let state = membership.playbacks[place].transport.state
@@ -118,47 +124,43 @@ extension EventLoop {
         followHold(room, [slot])
     }
 
-    /// What could be played at once: what is queued, or of a held stream what it would begin with.
-    private func primed(_ membership: Membership, _ slot: StreamSlot) -> RelayMessage.Primed {
-        let subscriber = Int(membership.subscriber.index)
-        guard membership.room.fanout.isHeld(subscriber, slot) else {
-            return RelayMessage.Primed(frames: membership.room.fanout.queued(subscriber, slot).frames, milliseconds: 0)
-        }
-        let ready = membership.room.fanout.ready(subscriber, slot, now: now)
-        return RelayMessage.Primed(frames: ready.frames, milliseconds: Double(ready.milliseconds))
-    }
-
-    /// The position goes on while the stream plays and its session lets it.
-    private func followPlayback(_ membership: Membership, _ place: Int) {
-        let isPlaying = membership.playbacks[place].transport.state == .playing && !membership.room.fanout.isHeld(Int(membership.subscriber.index))
-        _ = membership.playbacks[place].position.setRate(isPlaying ? 1 : 0, at: now)
+    /// The position goes on while media does. Answers what the client is to be told.
+    private func followPlayback(_ membership: Membership, _ place: Int) -> RelayMessage? {
+        let played = membership.room.fanout.played(Int(membership.subscriber.index), membership.playbacks[place].slot, now: now)
+        guard membership.playbacks[place].follow(played, now: now, wall: Double(WallClock.now())) else { return nil }
+        return .streamState(membership.playbacks[place].playback)
     }
 
     // MARK: What falls due
 
-    /// Streams that drain or are flushed, looked at with the layers.
+    /// Streams whose media comes or stops coming, that drain, are flushed or primed, looked at with the layers.
     func lookAtPlaybacks(_ channel: Channel, _ membership: Membership) {
-        membership.forgetEndedPlaybacks()
-        for place in membership.playbacks.indices where membership.playbacks[place].isAwaited {
-            var answer = RelayMessage.Answer()
-            if let news = advance(membership, place, &answer) { send(channel, news) }
+        forgetEndedPlaybacks(channel, membership)
+        for place in membership.playbacks.indices {
+            if let prime = membership.playbacks[place].prime, prime.until <= now || primed(membership, place).frames > 0 {
+                answerPrime(channel, membership, place)
+            }
+            let isAwaited = membership.playbacks[place].isAwaited
+            if let news = isAwaited ? advance(membership, place) : followPlayback(membership, place) { send(channel, news) }
         }
     }
 
     /// The session was held or released: positions of its streams stand still, or go on.
     func followPlaybacks(_ channel: Channel, _ membership: Membership) {
-        membership.forgetEndedPlaybacks()
+        forgetEndedPlaybacks(channel, membership)
         for place in membership.playbacks.indices {
-            let before = membership.playbacks[place].position
-            followPlayback(membership, place)
-            guard membership.playbacks[place].position != before else { continue }
-            send(channel, .streamState(membership.playbacks[place].playback(at: now, wall: Double(WallClock.now()))))
+            if let news = followPlayback(membership, place) { send(channel, news) }
         }
     }
-}
 
-extension Membership {
-    fileprivate func forgetEndedPlaybacks() {
-        playbacks.removeAll { !room.fanout.isOpen($0.slot) || room.fanout.streams[$0.slot.index].id != $0.id }
+    private func forgetEndedPlaybacks(_ channel: Channel, _ membership: Membership) {
+        let room = membership.room
+        forgetPlaybacks(channel, membership) { !room.fanout.isOpen($0.slot) || room.fanout.streams[$0.slot.index].id != $0.id }
+    }
+
+    /// Forgets streams that the client gets no more; whatever of them is not answered is answered.
+    func forgetPlaybacks(_ channel: Channel, _ membership: Membership, where isGone: (SubscribedStream) -> Bool = { _ in true }) {
+        for place in membership.playbacks.indices where isGone(membership.playbacks[place]) { answerPrime(channel, membership, place) }
+        membership.playbacks.removeAll(where: isGone)
     }
 }

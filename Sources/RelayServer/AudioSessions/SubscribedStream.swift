@@ -11,31 +11,59 @@ struct SubscribedStream {
     let slot: StreamSlot
     /// In live delivery nothing is filled up: what comes is passed on.
     var transport = StreamTransport()
-    var position: MediaPosition
+    /// What the client is told, changed only with what it says: state, rate and the media that was given until then.
+    private(set) var shown: StreamTransport.State
+    private var position: MediaPosition
+    /// Milliseconds since 1970 when the position was so.
+    private var wall: Double
     var parameters = StreamParameters()
     /// What is queued is still given; then the stream stops.
     var isDraining = false
     /// The decoder starts afresh when what is queued has gone.
     var isFlushing = false
 
+    /// A `stream.prime` that is not answered yet, and how long its answer may wait for what is on its way.
+    var prime: (id: UInt64, until: MonotonicInstant)?
+
+    /// How long what comes from another loop, or from the publisher, is waited for; it is looked at ten times a second.
+    static let primeWaitMilliseconds: UInt64 = 200
+    /// Seconds by which the position may be off before it is told anew, as when what was cached is given at once.
+    private static let tolerance = 1.0
+
     /// Something falls due when the queue is empty.
     var isAwaited: Bool { isDraining || isFlushing }
 
     /// A subscription plays from the beginning.
-    init(id: UInt32, slot: StreamSlot, now: MonotonicInstant) {
+    init(id: UInt32, slot: StreamSlot, isFlowing: Bool, now: MonotonicInstant, wall: Double) {
         self.id = id
         self.slot = slot
+        self.wall = wall
+        shown = isFlowing ? .playing : .waiting
         position = MediaPosition(at: now)
         var actions: [TransportAction] = []
         _ = transport.intend(.start(at: nil))
         transport.advance(QueueLevel(), into: &actions)
-        _ = position.setRate(1, at: now)
+        _ = position.setRate(isFlowing ? 1 : 0, at: now)
     }
 
-    func playback(at now: MonotonicInstant, wall: Double) -> RelayMessage.StreamPlayback {
-        let since = Double(now.nanoseconds(since: position.at)) / 1_000_000
-        return RelayMessage.StreamPlayback(
-            stream: id, state: .init(transport.state), elapsed: position.elapsed, rate: position.rate, at: wall - since)
+    /// Takes over what was given of the stream. Answers whether the client is to be told.
+    mutating func follow(_ played: (seconds: Double, isFlowing: Bool), now: MonotonicInstant, wall: Double) -> Bool {
+        // What is wanted plays when it comes: a stream that is silent, held with its session, or to begin later waits.
+        let state = transport.state == .playing && !played.isFlowing ? .waiting : transport.state
+        let rate = state == .playing ? 1.0 : 0
+        if state == shown, rate == position.rate {
+            guard position.observe(played.seconds, tolerance: SubscribedStream.tolerance, at: now) else { return false }
+        } else {
+            position = MediaPosition(elapsed: played.seconds, at: now)
+            _ = position.setRate(rate, at: now)
+        }
+        shown = state
+        self.wall = wall
+        return true
+    }
+
+    var playback: RelayMessage.StreamPlayback {
+        RelayMessage.StreamPlayback(stream: id, state: .init(shown), elapsed: position.elapsed, rate: position.rate, at: wall)
     }
 }
 

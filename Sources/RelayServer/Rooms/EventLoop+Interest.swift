@@ -59,14 +59,16 @@ extension EventLoop {
         if let audio, audio != .full { room.fitsFormats = true }
         if isNew {
             sendLadder(room, slot, to: interest.loop)
-            if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place) }
+            if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place, age: 0) }
         }
         for spatial in room.routes[slot.index].remote[place].adopt(layers) {
             let choice = LayerChoice(spatial: spatial, temporal: layers[spatial] ?? 0)
             // What a late joiner needs goes before everything else through the same ring.
             // Layer 0's configurations have gone there all along.
             let isConfigured = !isNew && spatial == 0 && !room.routes[slot.index].remote[place].owesConfiguration.contains(0)
-            let hasKey = sendCached(room, slot, room.fanout.cachedFrames(slot, choice, configured: isConfigured, now: now), remote: place)
+            let age = room.fanout.groupAgeMilliseconds(slot, spatial, now: now)
+            let frames = room.fanout.cachedFrames(slot, choice, configured: isConfigured, now: now)
+            let hasKey = sendCached(room, slot, frames, remote: place, age: UInt16(clamping: age))
             guard !hasKey, room.fanout.streams[slot.index].lane == .video else { continue }
             room.fanout.wantKeyFrame(slot, spatial: spatial)
             markDirty(room)
@@ -75,14 +77,14 @@ extension EventLoop {
 
     /// Answers whether a key frame was among what was sent.
     @discardableResult
-    private func sendCached(_ room: LocalRoom, _ slot: StreamSlot, _ frames: [[UInt8]], remote place: Int) -> Bool {
+    private func sendCached(_ room: LocalRoom, _ slot: StreamSlot, _ frames: [[UInt8]], remote place: Int, age: UInt16) -> Bool {
         var hasKey = false
         for cached in frames {
             unsafe cached.withUnsafeBytes { frame in
                 guard let header = try? unsafe MediaHeader(parsing: frame) else { return }
                 hasKey = hasKey || header.flags.contains(.key)
                 let traits = FrameTraits(header, lane: room.fanout.streams[slot.index].lane)
-                unsafe copy(frame, traits.union(.replayed), room, slot, remote: place)
+                unsafe copy(frame, traits.union(.replayed), room, slot, remote: place, age: age)
             }
         }
         return hasKey

@@ -1,3 +1,4 @@
+import AudioSession
 import RelayBase
 import RelayRooms
 import Signalling
@@ -164,6 +165,8 @@ extension Rooms.Member {
         if presentation.interrupted != nil { participant.interrupted = true }
         if presentation.isHeld { participant.held = true }
         participant.route = presentation.route.map { AudioRoute($0) }
+        participant.category = presentation.purpose?.category.rawValue
+        participant.mode = presentation.purpose?.mode.rawValue
         return participant
     }
 

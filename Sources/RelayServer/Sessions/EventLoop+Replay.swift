@@ -72,7 +72,7 @@ extension LocalRoom {
 
 extension RelayMessage.StreamInfo {
     /// Of its frames' timestamps (protocol document, `description`).
-    fileprivate var ticksPerSecond: Int {
+    var ticksPerSecond: Int {
         if let timescale = description?.timescale { return max(1, timescale) }
         return switch kind {
         case .audio: 48_000

@@ -183,6 +183,7 @@ extension EventLoop {
         if channel.isInRoomOrLobby { channel.state = .ready }
         guard let membership else { return }
         let room = membership.room
+        if !channel.isGone { forgetPlaybacks(channel, membership) }
         // Who leaves and joins again finds the same bit rate as if it had stayed.
         channel.spentBitRate = membership.bitRate ?? channel.spentBitRate
         // A message that was begun is finished first: the WebSocket lives on.
@@ -281,7 +282,7 @@ extension EventLoop {
                 slots.append(slot)
             }
         }
-        membership.playbacks.removeAll { slots.contains($0.slot) }
+        forgetPlaybacks(channel, membership) { slots.contains($0.slot) }
         for slot in slots { room.fanout.unsubscribe(Int(membership.subscriber.index), slot) }
         releaseInterest(room)
         for slot in slots {

@@ -9,7 +9,8 @@ extension EventDescription {
             .required(
                 "cause", .words(SessionChangeCause.allCases.map(\.rawValue)), "refused: the session was to go on, and may not; it is inactive."),
         ],
-        #"{"type":"session.changed","session":{"state":"inactive","category":"playAndRecord","mode":"default","options":0},"cause":"refused"}"#)
+        #"{"type":"session.changed","session":{"state":"inactive","category":"playAndRecord","mode":"default","options":0,"paused":false},"cause":"refused"}"#
+    )
 
     static let interruptionBegan = EventDescription(
         "Another session of the identity has interrupted this one; its media has stopped already.",
@@ -57,7 +58,12 @@ extension EventDescription {
 
     static let streamStopped = EventDescription(
         "A stream, own or subscribed, that the session no longer carries.",
-        [.required("stream", .unsigned32), .required("reason", .words([MediaStop.category.rawValue, MediaStop.deactivated.rawValue]))],
+        [
+            .required("stream", .unsigned32),
+            .required(
+                "reason", .words([MediaStop.category, .deactivated].map(\.rawValue)),
+                "Category: it has ended for the session. Deactivated, by force: it stands still until the session is active again."),
+        ],
         #"{"type":"stream.stopped","stream":2,"reason":"category"}"#)
 
     static let streamState = EventDescription(
@@ -66,7 +72,10 @@ extension EventDescription {
 
     static let formatWanted = EventDescription(
         "What the best of an audio stream's subscribers can use of it; to the publisher.",
-        [.required("stream", .unsigned32), .required("channels", .integer(1...2)), .required("bandwidth", SharedSchema.bandwidth)],
+        [
+            .required("stream", .unsigned32), .required("channels", .integer(1...ReceiveFormat.channelsMax)),
+            .required("bandwidth", SharedSchema.bandwidth),
+        ],
         #"{"type":"format.wanted","stream":1,"channels":1,"bandwidth":"wideband"}"#)
 
     // MARK: To the room
@@ -90,4 +99,12 @@ extension EventDescription {
         ],
         #"{"type":"participant.route","participant":5,"inputs":[{"type":"headsetMic"}],"outputs":[{"type":"headset","name":"Alice's headset"}]}"#
     )
+
+    static let participantMode = EventDescription(
+        "What a participant's audio session is for.",
+        [
+            .required("participant", .unsigned32), .required("category", .words(Category.allCases.map(\.rawValue))),
+            .required("mode", .words(Mode.allCases.map(\.rawValue))),
+        ],
+        #"{"type":"participant.mode","participant":5,"category":"playAndRecord","mode":"voiceChat"}"#)
 }

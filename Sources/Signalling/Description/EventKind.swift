@@ -39,6 +39,7 @@ package enum EventKind: String, CaseIterable, Sendable {
     case participantInterrupted = "participant.interrupted"
     case participantHeld = "participant.held"
     case participantRoute = "participant.route"
+    case participantMode = "participant.mode"
 
     /// Exhaustive: a message that is not described does not compile. `nil` for answers, which belong to their requests.
     package init?(_ message: RelayMessage) {
@@ -83,6 +84,7 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .participantInterrupted: self = .participantInterrupted
         case .participantHeld: self = .participantHeld
         case .participantRoute: self = .participantRoute
+        case .participantMode: self = .participantMode
         }
     }
 
@@ -127,6 +129,7 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .participantInterrupted: .participantInterrupted
         case .participantHeld: .participantHeld
         case .participantRoute: .participantRoute
+        case .participantMode: .participantMode
         }
     }
 }

@@ -23,8 +23,8 @@ extension RequestDescription {
             .required(
                 "category", .words(Category.allCases.flatMap { [$0.rawValue, $0.code.text] }),
                 "A name as playAndRecord, or its four characters as plar."),
-            .optional("mode", .words(Mode.allCases.map(\.rawValue)), "Absent: default."),
-            .optional("options", .integer(0...Int(CategoryOptions.known.rawValue)), "The platform's bits; absent: none."),
+            .optional("mode", .words(Mode.allCases.map(\.rawValue)), "Absent: default, whatever was set before."),
+            .optional("options", .integer(0...Int(CategoryOptions.known.rawValue)), "The platform's bits; absent: none, whatever was set before."),
         ],
         answer: session, refusals: [.sessionLost, .illegalCategory, .badValue],
         [
@@ -62,7 +62,7 @@ extension RequestDescription {
         [
             .init(
                 #"{"type":"interruption.began","id":24,"reason":"default"}"#,
-                #"{"type":"ok","id":24,"session":{"state":"interrupted","category":"playAndRecord","mode":"voiceChat","options":4,"paused":true}}"#)
+                #"{"type":"ok","id":24,"session":{"state":"interrupted","category":"playAndRecord","mode":"voiceChat","options":4,"paused":false}}"#)
         ])
 
     static let interruptionEnded = RequestDescription(
@@ -93,7 +93,11 @@ extension RequestDescription {
 
     static let playbackPause = RequestDescription(
         "The user pauses everything that is played.", answer: session, refusals: [.sessionLost],
-        [.init(#"{"type":"playback.pause","id":28}"#, #"{"type":"ok","id":28,\#(active)}"#)])
+        [
+            .init(
+                #"{"type":"playback.pause","id":28}"#,
+                #"{"type":"ok","id":28,"session":{"state":"active","category":"playAndRecord","mode":"voiceChat","options":4,"paused":true}}"#)
+        ])
 
     static let playbackContinue = RequestDescription(
         "Ends the user's pause, and that of a headset that was pulled.", answer: session, refusals: [.sessionLost],
@@ -105,7 +109,7 @@ extension RequestDescription {
     private static let played: [SchemaMember] = [
         .required("playback", .object(SharedSchema.playbackMembers), "Where the stream stands.")
     ]
-    private static let refusedStream: [RefusalKind] = [.sessionLost, .notInRoom, .unknownStream, .category]
+    private static let refusedStream: [RefusalKind] = [.sessionLost, .notInRoom, .unknownStream, .category, .pending]
     private static let playing = #""playback":{"stream":2,"state":"playing","elapsed":11,"rate":1,"at":1760000000000}"#
     private static let silent = #""playback":{"stream":2,"state":"stopped","elapsed":11,"rate":0,"at":1760000000000}"#
 

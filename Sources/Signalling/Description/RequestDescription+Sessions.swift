@@ -26,7 +26,7 @@ extension RequestDescription {
                 #"{"type":"welcome","id":1,\#(session(resumeToken: ExampleValues.resumeToken))}"#),
             .init(
                 #"{"type":"hello","id":1,"versions":[1],"resume":{"token":"\#(ExampleValues.resumeToken)","received":[{"stream":1,"sequence":417,"timestamp":400320},{"stream":2,"sequence":80,"timestamp":240000,"layer":1}]}}"#,
-                #"{"type":"welcome","id":1,\#(session(resumeToken: ExampleValues.nextResumeToken)),"resumed":{"room":{\#(ExampleValues.room)},"subscribed":[1,2],"published":[{"stream":3,"layer":0,"sequence":803}],"gaps":[{"stream":1,"frames":3,"milliseconds":60}],"session":{"state":"active","category":"playback","mode":"default","options":0}}}"#
+                #"{"type":"welcome","id":1,\#(session(resumeToken: ExampleValues.nextResumeToken)),"resumed":{"room":{\#(ExampleValues.room)},"subscribed":[1,2],"published":[{"stream":3,"layer":0,"sequence":803}],"gaps":[{"stream":1,"frames":3,"milliseconds":60}],"session":{"state":"active","category":"playback","mode":"default","options":0,"paused":false}}}"#
             ),
             .init(
                 #"{"type":"hello","id":1,"versions":[1],"resume":{"token":"\#(ExampleValues.resumeToken)"}}"#,

@@ -210,7 +210,7 @@ enum ExampleValues {
         #"{"stream":2,"participant":4,"kind":"video","codec":"vp8","priority":"high","layers":[{"width":320,"height":180,"bitrate":150000},{"temporalLayers":3,"width":640,"height":360,"frameRate":30,"bitrate":500000}]}"#
     static let bobInRoom = #"{"participant":4,"role":"host","identity":\#(bob)}"#
     static let aliceInRoom =
-        #"{"participant":5,"role":"speaker","displayName":"Alice","muted":["video"],"interrupted":true,"held":true,"route":\#(route),"identity":\#(alice)}"#
+        #"{"participant":5,"role":"speaker","displayName":"Alice","muted":["video"],"interrupted":true,"held":true,"route":\#(route),"category":"playAndRecord","mode":"voiceChat","identity":\#(alice)}"#
     static let room =
         #""room":"demo","participant":5,"role":"speaker","locked":false,"participants":[\#(bobInRoom),\#(aliceInRoom)],"streams":[\#(streamInfo),\#(layered)]"#
     static let pair =

@@ -10,17 +10,17 @@ extension SharedSchema {
 
     static let session = JSONSchema.object([
         .required("state", .words(RelayMessage.SessionState.State.self)),
-        .optional("category", .words(Category.allCases.map(\.rawValue))),
-        .optional("mode", .words(Mode.allCases.map(\.rawValue))),
-        .optional("options", .integer(0...Int(CategoryOptions.known.rawValue)), "The platform's bits."),
-        .optional(
+        .required("category", .words(Category.allCases.map(\.rawValue))),
+        .required("mode", .words(Mode.allCases.map(\.rawValue))),
+        .required("options", .integer(0...Int(CategoryOptions.known.rawValue)), "The platform's bits."),
+        .required(
             "paused", .boolean, "The user paused playback, or the headset was pulled: nothing is sent until playback.continue."),
         .optional(
             "format",
             .object([
-                .required("sampleRate", .number(RoutePort.sampleRates), "Hz."), .required("channels", .integer(RoutePort.channelCounts)),
+                .required("sampleRate", .number(RoutePort.sampleRates), "Hz."), .required("channels", .integer(1...ReceiveFormat.channelsMax)),
                 .required("bandwidth", bandwidth, "Opus' audio bandwidth (RFC 6716 §2)."),
-                .optional("latency", .number(from: 0), "Seconds from the relay's last sample to the ear, as far as the client knows."),
+                .optional("latency", .number(RoutePort.latencies), "Seconds from the relay's last sample to the ear, as far as the client knows."),
             ]), "What is sent to the client is fitted to this."),
     ]).described("A client's audio session as the relay has it.")
 

@@ -1,3 +1,4 @@
+import AudioSession
 import RelayRooms
 
 /// Schemas that several messages have in common; the raw value is the name among the document's components.
@@ -107,6 +108,8 @@ package enum SharedSchema: String, CaseIterable, Sendable {
         .optional("interrupted", .boolean, "Its audio session is interrupted; absent: no."),
         .optional("held", .boolean, "Nothing comes from it and nothing goes to it; absent: no."),
         .optional("route", .reference(.audioRoute)),
+        .optional("category", .words(Category.allCases.map(\.rawValue)), "Of its audio session; absent: it has none."),
+        .optional("mode", .words(Mode.allCases.map(\.rawValue)), "Of its audio session; absent: it has none."),
     ]
 
     static let roomEntryMembers: [SchemaMember] = [

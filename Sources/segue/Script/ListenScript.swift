@@ -166,7 +166,8 @@ enum ScriptEvents {
     static let relay = [
         "session.changed", "interruption.began", "interruption.ended", "duck.began", "duck.ended", "silenceSecondaryAudio.begin",
         "silenceSecondaryAudio.end", "mediaServices.wereLost", "mediaServices.wereReset", "route.changed", "stream.stopped", "stream.state",
-        "format.wanted", "participant.interrupted", "participant.held", "participant.route", "participant.joined", "participant.left",
+        "format.wanted", "participant.interrupted", "participant.held", "participant.route", "participant.mode",
+        "participant.joined", "participant.left",
         "participant.changed", "stream.published", "stream.ended", "stream.gap", "congested", "recovered", "goaway",
     ]
     static let all = relay + media + connection

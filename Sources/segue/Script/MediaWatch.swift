@@ -42,8 +42,11 @@ struct MediaWatch {
         var lastFrame: MonotonicInstant?
     }
 
-    /// Without configurations.
+    /// Of media.
     private(set) var frames: UInt64 = 0
+    /// Of decoders; they are frames on the wire, but nothing is heard or seen of them.
+    private(set) var configurations: UInt64 = 0
+    /// Of both: what is held gets neither.
     private(set) var unexpectedFrames: UInt64 = 0
     /// Since media last began to flow.
     private(set) var starts: [MediaStart] = []
@@ -71,6 +74,8 @@ struct MediaWatch {
     var awaited: Int { streams.count { $0.isFresh && !$0.isStopped } }
 
     func newest(_ kind: StreamKind) -> UInt32? { streams.last { $0.kind == kind }?.id }
+
+    func isStopped(_ id: UInt32) -> Bool { streams.contains { $0.id == id && $0.isStopped } }
 
     /// One stream alone goes on, or does not.
     mutating func setStopped(_ id: UInt32, _ isStopped: Bool) {
@@ -118,7 +123,7 @@ struct MediaWatch {
     // MARK: Frames
 
     mutating func take(_ header: MediaHeader, age ageMilliseconds: Double?, now: MonotonicInstant) -> Finding {
-        if header.kind != .configuration { frames &+= 1 }
+        if header.kind == .configuration { configurations &+= 1 } else { frames &+= 1 }
         guard let place = streams.firstIndex(where: { $0.id == header.stream.rawValue }) else { return .nothing }
         if phase == .held || streams[place].isStopped {
             unexpectedFrames &+= 1

@@ -4,9 +4,9 @@ import Signalling
 
 /// One thing that happened while a script was played: for scripts as one JSON object, for people as a sentence.
 struct ScriptLine: Encodable {
-    /// `began`, `step`, `relay`, `media.started`, `media.stopped`, `media.unexpected`, `lost`, `resumed`, `recreated`, `warning`, `summary`.
+    /// One of ``Kind``; Deploy/scripts/README.md says what each has.
     var event: String
-    /// Milliseconds since the script began; before that, 0.
+    /// Seconds since the script began, as `at` in a script; before that, 0.
     var at: Double
     /// Of `began`: the clocks at `at` 0, so that what others saw can be put beside it. Milliseconds since the machine started, and since 1970.
     var monotonicMilliseconds: Double?
@@ -30,8 +30,24 @@ struct ScriptLine: Encodable {
     var reason: String?
     /// Of `summary`.
     var frames: UInt64?
+    var configurations: UInt64?
     var unexpectedFrames: UInt64?
     var steps: Int?
+
+    /// Every kind of line.
+    enum Kind: String, CaseIterable {
+        case began
+        case step
+        case relay
+        case mediaStarted = "media.started"
+        case mediaStopped = "media.stopped"
+        case mediaUnexpected = "media.unexpected"
+        case lost
+        case resumed
+        case recreated
+        case warning
+        case summary
+    }
 
     /// What a request came to.
     struct Answered: Encodable {
@@ -53,8 +69,9 @@ struct ScriptLine: Encodable {
         }
     }
 
-    init(_ event: String, at: Double) {
-        self.event = event
+    /// - Parameter at: seconds.
+    init(_ kind: Kind, at: Double) {
+        event = kind.rawValue
         self.at = at
     }
 }
@@ -64,7 +81,7 @@ struct ScriptLine: Encodable {
 extension ScriptLine {
     /// - Parameter name: what a participant is called.
     func sentence(_ name: (UInt32) -> String) -> String {
-        "\(Self.seconds(at)) s  \(words(name))"
+        "\(Self.seconds(at * 1_000)) s  \(words(name))"
     }
 
     private func words(_ name: (UInt32) -> String) -> String {
@@ -78,7 +95,8 @@ extension ScriptLine {
         case "lost": "the connection is lost: \(reason ?? "")"
         case "resumed": "back over another connection, session \(Self.words(session))"
         case "recreated": "the relay had lost the session; it is there again, \(Self.words(session))"
-        case "summary": "\(steps ?? 0) steps, \(frames ?? 0) frames, of which \(unexpectedFrames ?? 0) should not have come"
+        case "summary":
+            "\(steps ?? 0) steps, \(frames ?? 0) frames and \(configurations ?? 0) configurations, of which \(unexpectedFrames ?? 0) should not have come"
         default: reason ?? ""
         }
     }
@@ -121,6 +139,7 @@ extension ScriptLine {
         case .participantHeld(let body): "\(name(body.participant)) is \(body.held ? "held" : "held no more")"
         case .participantRoute(let body):
             "\(name(body.participant)) goes through \((body.inputs + body.outputs).map(\.type).joined(separator: ", "))"
+        case .participantMode(let body): "\(name(body.participant)) is of \(body.category), mode \(body.mode)"
         case .participantJoined(let body): "\(name(body.participant)) came"
         case .participantLeft(let participant, let reason): "\(name(participant)) went (\(reason.rawValue))"
         case .interruptionBegan(let body): "interrupted: \(body.reason)\(body.device.map { ", by \($0)" } ?? "")"

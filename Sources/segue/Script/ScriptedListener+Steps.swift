@@ -12,7 +12,7 @@ extension ScriptedListener {
             case .perform(let step): try perform(step)
             case .finished(let step, let nanoseconds, let failure):
                 stepsDone += 1
-                var line = line("step")
+                var line = line(.step)
                 line.step = step.path
                 line.do = step.word
                 line.milliseconds = Double(nanoseconds) / 1e6
@@ -77,7 +77,11 @@ extension ScriptedListener {
             asked = request.about(id)
         }
         if asked.mayOpen { watch.open() }
-        if case .streamStart(let body) = asked { watch.setStopped(body.stream, false) }
+        reopened = nil
+        if case .streamStart(let body) = asked, watch.isStopped(body.stream) {
+            reopened = body.stream
+            watch.setStopped(body.stream, false)
+        }
         let id = resumable.session.send(asked)
         stepID = id
         keeper.sent(id, asked)
@@ -104,7 +108,7 @@ extension ScriptedListener {
             if request.mayOpen { watch.open() }
             keeper.sent(resumable.session.send(request), request)
         case .recreated(let state):
-            var line = line("recreated")
+            var line = line(.recreated)
             line.session = state
             tell(line)
             run?.happened("recreated")
@@ -125,7 +129,7 @@ extension ScriptedListener {
 
     func hold() {
         guard let since = watch.hold(now: MonotonicClock.now()) else { return }
-        var line = line("media.stopped")
+        var line = line(.mediaStopped)
         line.sinceLastFrameMilliseconds = Double(since) / 1e6
         tell(line)
         run?.happened(line.event)

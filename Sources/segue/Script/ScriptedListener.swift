@@ -26,6 +26,8 @@ final class ScriptedListener {
     var stepID: UInt64?
     /// What it came to, to be told with the step.
     var stepAnswer: ScriptLine.Answered?
+    /// The stream that it may let flow again, stopped until then.
+    var reopened: UInt32?
     var publishID: UInt64?
     var tone: ToneSource?
     var microphone = ScriptStep.Microphone.whileActive
@@ -129,6 +131,7 @@ final class ScriptedListener {
         perform(keeper.refused(id, refusal))
         if id == stepID {
             stepID = nil
+            if let stream = reopened { watch.setStopped(stream, true) }
             stepAnswer = .init(refusal)
             run?.answered(refusal.code)
         }
@@ -150,7 +153,7 @@ final class ScriptedListener {
         guard run == nil else { return }
         startedAt = MonotonicClock.now()
         run = ScriptRun(script, start: startedAt)
-        var line = line("began")
+        var line = line(.began)
         line.monotonicMilliseconds = Double(startedAt.nanoseconds) / 1e6
         line.unixMilliseconds = Double(WallClock.now())
         line.room = room
@@ -173,7 +176,7 @@ final class ScriptedListener {
         }
         let outcome = keeper.take(news)
         follow()
-        var line = line("relay")
+        var line = line(.relay)
         line.message = news
         tell(line)
         if let (type, members) = news.members { run?.happened(type, members) }
@@ -187,11 +190,11 @@ final class ScriptedListener {
         switch watch.take(header, age: age, now: driver.loop.now) {
         case .nothing: break
         case .start(let start):
-            var line = line("media.started")
+            var line = line(.mediaStarted)
             line.media = start
             tell(line)
             run?.happened(line.event, ["stream": .number(Double(start.stream)), "kind": .string(start.kind)])
-        case .unexpected(let isFirst): if isFirst { tell(line("media.unexpected")) }
+        case .unexpected(let isFirst): if isFirst { tell(line(.mediaUnexpected)) }
         }
     }
 
@@ -199,7 +202,7 @@ final class ScriptedListener {
 
     func lost(_ reason: String) {
         hold()
-        var line = line("lost")
+        var line = line(.lost)
         line.reason = reason
         tell(line)
         run?.happened("lost")
@@ -209,7 +212,7 @@ final class ScriptedListener {
         for person in state.room?.participants ?? [] { names[person.participant] = RoomTalk.name(of: person) }
         for info in state.room?.streams ?? [] where info.participant != participant { watch.add(info.stream, info.kind) }
         let outcome = keeper.resumed(state.session)
-        var line = line("resumed")
+        var line = line(.resumed)
         line.session = state.session
         tell(line)
         run?.happened("resumed")
@@ -253,12 +256,12 @@ final class ScriptedListener {
 
     // MARK: Telling
 
-    func line(_ event: String) -> ScriptLine {
-        ScriptLine(event, at: run == nil ? 0 : Double(MonotonicClock.now().nanoseconds(since: startedAt)) / 1e6)
+    func line(_ kind: ScriptLine.Kind) -> ScriptLine {
+        ScriptLine(kind, at: run == nil ? 0 : Double(MonotonicClock.now().nanoseconds(since: startedAt)) / 1e9)
     }
 
     func warn(_ sentence: String) {
-        var line = line("warning")
+        var line = line(.warning)
         line.reason = sentence
         tell(line)
     }
@@ -272,9 +275,10 @@ final class ScriptedListener {
     }
 
     private func tellSummary() {
-        var line = line("summary")
+        var line = line(.summary)
         line.steps = stepsDone
         line.frames = watch.frames
+        line.configurations = watch.configurations
         line.unexpectedFrames = watch.unexpectedFrames
         tell(line)
     }
