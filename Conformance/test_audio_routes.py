@@ -157,6 +157,7 @@ def test_names_are_private_unless_shared(stage: Stage, shares: bool) -> None:
     assert next(each for each in late if each["participant"] == ann.participant)["route"]["outputs"] == event["outputs"]
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "members",
     [
@@ -389,6 +390,7 @@ def test_the_room_sees_what_a_session_is_for(stage: Stage) -> None:
     assert "participant.mode" not in ann.news(), "it knows"
 
 
+@pytest.mark.hostile
 def test_parameters_are_kept_and_answered(stage: Stage) -> None:
     ann = stage.phone()
     talker = Talker(stage.join("bob"))
@@ -401,6 +403,7 @@ def test_parameters_are_kept_and_answered(stage: Stage) -> None:
         assert refused(ann, "stream.setParameters", stream=talker.audio, **wrong).code in ("bad_value", "malformed")
 
 
+@pytest.mark.hostile
 def test_what_streams_refuse(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.phone()
     talker = Talker(bob)
