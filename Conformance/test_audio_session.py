@@ -161,6 +161,7 @@ def test_an_illegal_combination_leaves_the_session_unchanged(stage: Stage, membe
     assert ann.ask("playback.continue")["session"] == before
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "kind, members",
     [

@@ -116,6 +116,8 @@ class Judge:
             if fault is not None:
                 who = "the client sent" if record.is_sent else "the relay said"
                 self.verdict.faults.append(f"{record.test}: {who} {shown(record.text)}: {fault}")
+        # The relay's first: they say that it, or its description, is wrong.
+        self.verdict.faults.sort(key=lambda fault: ": the client sent " in fault)
         return self.verdict
 
     def _sent(self, record: Record) -> str | None:

@@ -116,10 +116,10 @@ extension RoomFanout {
         return configuration + group.filter { frame in unsafe frame.withUnsafeBytes { unsafe RoomFanout.isWithin(choice, $0) } }
     }
 
-    /// How long ago the cached group of a layer began; 0 without one.
-    package func groupAgeMilliseconds(_ slot: StreamSlot, _ spatial: Int, now: MonotonicInstant) -> UInt64 {
-        guard spatial < streams[slot.index].layers.count, !streams[slot.index].layers[spatial].group.isEmpty else { return 0 }
-        return now.milliseconds(since: streams[slot.index].layers[spatial].group.startedAt)
+    /// When the cached group of a layer began; now, without one.
+    package func groupStart(_ slot: StreamSlot, _ spatial: Int, now: MonotonicInstant) -> MonotonicInstant {
+        guard spatial < streams[slot.index].layers.count, !streams[slot.index].layers[spatial].group.isEmpty else { return now }
+        return streams[slot.index].layers[spatial].group.startedAt
     }
 
     /// A copy of a layer's own configuration frame, if there is one.

@@ -64,7 +64,9 @@ extension RoomFanout {
                 guard streams[index].layers[spatial].governor.isDue(now: now, bounds, bitsPerSecond: rate) else { continue }
                 let slot = StreamSlot(index)
                 // Who needed it may have left, or have another layer by now: looked at once a request, not at each change.
-                guard streams[index].layers[spatial].outsideNeed != .none || hasNeed(slot, spatial) else {
+                guard
+                    streams[index].layers[spatial].outsideNeed != .none || hasNeed(slot, spatial) || isGroupAwaited(slot, spatial, now)
+                else {
                     cancelKeyFrame(slot, spatial)
                     continue
                 }

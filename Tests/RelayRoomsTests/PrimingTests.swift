@@ -20,8 +20,8 @@ struct PrimingTests {
         unsafe frame.bytes.withUnsafeBytes { _ = unsafe h.fanout.append($0, slot: slot, traits: traits.union(.replayed), since: start, now: h.now) }
     }
 
-    private func make() -> (Harness, StreamSlot, Handle) {
-        let h = Harness()
+    private func make(_ change: (inout Limits) -> Void = { _ in }) -> (Harness, StreamSlot, Handle) {
+        let h = Harness(change)
         let slot = h.stream(1, .video)
         let subscriber = h.subscriber()
         h.subscribe(subscriber, slot)
@@ -112,7 +112,8 @@ struct PrimingTests {
     @Test(
         "audio-session §6: of video that is to begin at a media time, key frames are asked for at the start and when that time has come, not between")
     func farAhead() {
-        let (h, slot, subscriber) = make()
+        // So thin a stream is asked for a key frame every few seconds at most, for its share of the bit rate.
+        let (h, slot, subscriber) = make { $0.keyFrameBitRateSharePercent = 100 }
         h.release(subscriber, slot, at: 1_000_000)
         var requests = 0
         func show(_ traits: FrameTraits, _ timestamp: UInt32) {
@@ -126,10 +127,11 @@ struct PrimingTests {
         #expect(requests == 1)
         for frame in 0..<20 { show(frame % 5 == 0 ? .key : [], 2_000 + UInt32(frame) * 1_000) }
         #expect(requests == 1, "it is not time yet")
+        let delivered = h.account(subscriber).delivered
+        #expect(delivered == 3, "before the hold a configuration and a picture; since then the configuration that goes first")
         show([], 1_000_000)
-        show([], 1_001_000)
         #expect(requests == 2, "one to begin with")
-        #expect(h.account(subscriber).delivered == 2)
+        #expect(h.account(subscriber).delivered == delivered, "nothing is of use without it")
         h.append(TestFrame(stream: 1, number: h.nextNumber, byteCount: 176, traits: .key, timestamp: 1_002_000), slot)
         #expect(h.drain(subscriber).last == h.nextNumber)
         #expect(h.imbalance(subscriber) == 0)

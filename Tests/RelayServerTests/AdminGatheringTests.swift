@@ -13,7 +13,8 @@ struct AdminGatheringTests {
 
     private func participant(_ number: UInt32, loop: Int) -> AdminParticipant {
         AdminParticipant(
-            participant: number, identity: nil, displayName: nil, role: nil, waiting: false, muted: nil, interrupted: false, held: false, streams: 0, loop: loop)
+            participant: number, identity: nil, displayName: nil, role: nil, waiting: false, muted: nil, interrupted: false, held: false, streams: 0,
+            loop: loop)
     }
 
     private func session(_ id: String) -> AdminSession {

@@ -169,7 +169,10 @@ struct DescriptionTests {
         var met: Set<String> = []
         for (name, message) in described.messages where name.hasSuffix("error") {
             let payload = try #require(message["payload"] as? [String: Any])
-            for reference in try #require(payload["oneOf"] as? [[String: String]]) {
+            let references = try #require(payload["oneOf"] as? [[String: String]])
+            // Twice the same would be met twice, and then be none of them.
+            #expect(Set(references).count == references.count, "\(name)")
+            for reference in references {
                 met.insert(String(try #require(reference["$ref"]).split(separator: ".").last ?? ""))
             }
             for example in try described.examples(of: name) {

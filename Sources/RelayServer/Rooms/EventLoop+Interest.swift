@@ -59,16 +59,16 @@ extension EventLoop {
         if let audio, audio != .full { room.fitsFormats = true }
         if isNew {
             sendLadder(room, slot, to: interest.loop)
-            if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place, age: 0) }
+            if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place, group: GroupStamp(now, now: now)) }
         }
         for spatial in room.routes[slot.index].remote[place].adopt(layers) {
             let choice = LayerChoice(spatial: spatial, temporal: layers[spatial] ?? 0)
             // What a late joiner needs goes before everything else through the same ring.
             // Layer 0's configurations have gone there all along.
             let isConfigured = !isNew && spatial == 0 && !room.routes[slot.index].remote[place].owesConfiguration.contains(0)
-            let age = room.fanout.groupAgeMilliseconds(slot, spatial, now: now)
+            let group = GroupStamp(room.fanout.groupStart(slot, spatial, now: now), now: now)
             let frames = room.fanout.cachedFrames(slot, choice, configured: isConfigured, now: now)
-            let hasKey = sendCached(room, slot, frames, remote: place, age: UInt16(clamping: age))
+            let hasKey = sendCached(room, slot, frames, remote: place, group: group)
             guard !hasKey, room.fanout.streams[slot.index].lane == .video else { continue }
             room.fanout.wantKeyFrame(slot, spatial: spatial)
             markDirty(room)
@@ -77,14 +77,14 @@ extension EventLoop {
 
     /// Answers whether a key frame was among what was sent.
     @discardableResult
-    private func sendCached(_ room: LocalRoom, _ slot: StreamSlot, _ frames: [[UInt8]], remote place: Int, age: UInt16) -> Bool {
+    private func sendCached(_ room: LocalRoom, _ slot: StreamSlot, _ frames: [[UInt8]], remote place: Int, group: GroupStamp) -> Bool {
         var hasKey = false
         for cached in frames {
             unsafe cached.withUnsafeBytes { frame in
                 guard let header = try? unsafe MediaHeader(parsing: frame) else { return }
                 hasKey = hasKey || header.flags.contains(.key)
                 let traits = FrameTraits(header, lane: room.fanout.streams[slot.index].lane)
-                unsafe copy(frame, traits.union(.replayed), room, slot, remote: place, age: age)
+                unsafe copy(frame, traits.union(.replayed), room, slot, remote: place, group: group)
             }
         }
         return hasKey

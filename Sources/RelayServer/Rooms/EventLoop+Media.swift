@@ -12,28 +12,28 @@ struct RingRecord {
     var room: Handle
     var slot: StreamSlot
     var traits: FrameTraits
-    /// Of a frame that was cached: how long ago its group came to the relay.
-    var ageMilliseconds: UInt16
+    /// Of a frame that was cached: when its group came to the relay.
+    var group: GroupStamp
 
-    init(room: Handle, slot: StreamSlot, traits: FrameTraits, ageMilliseconds: UInt16 = 0) {
+    init(room: Handle, slot: StreamSlot, traits: FrameTraits, group: GroupStamp) {
         self.room = room
         self.slot = slot
         self.traits = traits
-        self.ageMilliseconds = ageMilliseconds
+        self.group = group
     }
 
     init(reading bytes: UnsafeRawBufferPointer) {
         room = unsafe Handle(packed: bytes.load(fromByteOffset: 0, as: UInt64.self))
         slot = unsafe StreamSlot(Int(bytes.load(fromByteOffset: 8, as: UInt32.self)))
         traits = unsafe FrameTraits(rawValue: bytes.load(fromByteOffset: 12, as: UInt16.self))
-        ageMilliseconds = unsafe bytes.load(fromByteOffset: 14, as: UInt16.self)
+        group = unsafe GroupStamp(bits: bytes.load(fromByteOffset: 14, as: UInt16.self))
     }
 
     func write(into bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes.storeBytes(of: room.packed, toByteOffset: 0, as: UInt64.self)
         unsafe bytes.storeBytes(of: UInt32(truncatingIfNeeded: slot.index), toByteOffset: 8, as: UInt32.self)
         unsafe bytes.storeBytes(of: traits.rawValue, toByteOffset: 12, as: UInt16.self)
-        unsafe bytes.storeBytes(of: ageMilliseconds, toByteOffset: 14, as: UInt16.self)
+        unsafe bytes.storeBytes(of: group.bits, toByteOffset: 14, as: UInt16.self)
     }
 }
 
@@ -113,9 +113,10 @@ extension EventLoop {
 
     /// Puts a frame into the ring to another loop. A full ring loses it, and of video everything of its layer up to the next key frame, which is asked for.
     ///
-    /// - Parameter age: of a frame that was cached, how long ago its group came; milliseconds.
+    /// - Parameter group: of a frame that was cached, when its group came.
     func copy(
-        _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ room: LocalRoom, _ slot: StreamSlot, remote place: Int, age: UInt16 = 0
+        _ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ room: LocalRoom, _ slot: StreamSlot, remote place: Int,
+        group: GroupStamp = GroupStamp(bits: 0)
     ) {
         let route = room.routes[slot.index].remote[place]
         let spatial = traits.spatial
@@ -131,7 +132,7 @@ extension EventLoop {
             counters.framesLostBetweenLoops &+= 1
             return
         }
-        guard unsafe write(bytes, traits, age, to: route.interest) else {
+        guard unsafe write(bytes, traits, group, to: route.interest) else {
             counters.framesLostBetweenLoops &+= 1
             if traits.contains(.configuration) {
                 room.routes[slot.index].remote[place].owesConfiguration.insert(spatial)
@@ -145,10 +146,10 @@ extension EventLoop {
         if traits.contains(.key) { room.routes[slot.index].remote[place].keyFrameWent(spatial) }
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ age: UInt16, to interest: RemoteInterest) -> Bool {
+    private func write(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ group: GroupStamp, to interest: RemoteInterest) -> Bool {
         let ring = shared.rings[index][interest.loop]
         guard let record = unsafe ring.tryReserve(RingRecord.headerBytes + bytes.count) else { return false }
-        unsafe RingRecord(room: interest.room, slot: interest.slot, traits: traits, ageMilliseconds: age).write(into: record)
+        unsafe RingRecord(room: interest.room, slot: interest.slot, traits: traits, group: group).write(into: record)
         unsafe UnsafeMutableRawBufferPointer(rebasing: record[RingRecord.headerBytes...]).copyMemory(from: bytes)
         ring.commit()
         ringsWritten[interest.loop] = true
@@ -184,8 +185,7 @@ extension EventLoop {
         let frame = unsafe UnsafeRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
         guard let media = try? unsafe MediaHeader(parsing: frame), media.stream.rawValue == room.fanout.streams[header.slot.index].id else { return }
         counters.framesFromOtherLoops &+= 1
-        let age = UInt64(header.ageMilliseconds) * 1_000_000
-        let start = header.traits.contains(.replayed) ? MonotonicInstant(nanoseconds: now.nanoseconds > age ? now.nanoseconds - age : 0) : nil
+        let start = header.traits.contains(.replayed) ? header.group.start(now: now) : nil
         guard unsafe room.fanout.append(frame, slot: header.slot, traits: header.traits, since: start, now: now) == .queued else { return }
         markDirty(room)
         if !room.openGaps.isEmpty, header.traits.contains(.key) { unsafe closeGaps(room, header.slot, frame) }

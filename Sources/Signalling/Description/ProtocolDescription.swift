@@ -136,7 +136,8 @@ package struct ProtocolDescription: Sendable {
         for rule in about.answerRules { answer = answer.with(rule.name, rule.value) }
         var refusals = about.refusals + ProtocolDescription.refusalsOfAll.filter { kind != .hello || $0 != .helloFirst }
         // What concerns the room, or a session in it, waits for the answer to a join before it; only so much may.
-        if refusals.contains(where: { $0 == .notInRoom || $0 == .sessionLost }) { refusals.append(.pending) }
+        let waits = refusals.contains { $0 == .notInRoom || $0 == .sessionLost || $0 == .audioSessionsMax }
+        if waits, !refusals.contains(.pending) { refusals.append(.pending) }
         let errors = refusals.prefix(1).map { String(decoding: RelayMessage.error(id: 1, $0.refusal).encoded, as: UTF8.self) }
         return [
             ProtocolDescription.message(kind.rawValue, about.summary, request, about.exchanges.map(\.request), hasIdentifier: true),
