@@ -12,8 +12,10 @@ import pytest
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
-from support.resuming import Setting, measure, wait_until, warm_up
+from support.metrics import measure
+from support.resuming import Setting, warm_up
 from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
+from support.waiting import wait_until
 
 GRACE = 8.0
 # Of audio and video: long enough for a machine that is busy with other things.

@@ -9,8 +9,10 @@ import pytest
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
-from support.resuming import Setting, measure, wait_until
+from support.metrics import measure
+from support.resuming import Setting
 from support.session import Refused, Session
+from support.waiting import wait_until
 
 LOOPS = 4
 

@@ -15,9 +15,9 @@ from support import proxies
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
-from support.resuming import wait_until
 from support.session import BehindProxy, Refused, Session
 from support.tls import client_context
+from support.waiting import wait_until
 from test_tokens import AUDIENCE, ISSUER, Provider
 
 NAME = "urn:segue:client:"

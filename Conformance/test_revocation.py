@@ -13,12 +13,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from support import metrics, tls
+from support import tls
 from support.authority import Authority, openssl
 from support.h2_websocket import H2Client
-from support.relay import Identity, Relay
+from support.metrics import measure
 from support.proven import Session1, Session2
+from support.relay import Identity, Relay
 from support.tls import refusal_of
+from support.waiting import wait_until
 
 # The relay is told by the kernel; it must not be its looking from time to time that these tests see.
 NEVER = 3_600_000
@@ -28,19 +30,6 @@ SECONDS_MAX = 5.0
 
 def context_of(authority: Authority, identity: Identity, *alpn: str) -> ssl.SSLContext:
     return tls.client_context(authority.certificate, certificate=identity.certificate, key=identity.key, alpn=alpn)
-
-
-def measure(relay: Relay, name: str, label: str = "") -> float:
-    status, _, text = relay.get("/metrics")
-    assert status == 200
-    return sum(value for sample, labels, value in metrics.parse(text) if sample == name and label in ("", *labels.values()))
-
-
-def wait_until(what: str, condition: Callable[[], bool], seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.05)
 
 
 @pytest.fixture

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # It reads metrics itself.
+    from .relay import Relay
 
 LINE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -31,3 +35,9 @@ def by_reason(text: str, name: str) -> dict[str, float]:
 def value(text: str, name: str) -> float:
     """The one sample `name` without labels."""
     return next(value for sample, labels, value in parse(text) if sample == name and not labels)
+
+
+def measure(relay: Relay, name: str, label: str = "") -> float:
+    status, _, text = relay.get("/metrics")
+    assert status == 200
+    return sum(value for sample, labels, value in parse(text) if sample == name and label in ("", *labels.values()))

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from . import metrics
 from .authority import Authority
+from .metrics import measure
 from .relay import Identity, Relay
 from .session import CONFIGURATION, KEY, Session
-
-
-def measure(relay: Relay, name: str, label: str = "") -> float:
-    status, _, text = relay.get("/metrics")
-    assert status == 200
-    return sum(value for sample, labels, value in metrics.parse(text) if sample == name and label in ("", *labels.values()))
-
-
-def wait_until(what: str, condition: Callable[[], bool], seconds: float = 15) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.02)
+from .waiting import wait_until
 
 
 def warm_up(publisher: Session, kind: str, stream: int, listener: Session) -> None:

@@ -1,3 +1,5 @@
+package import RelayBase
+
 /// What a client's session may do, as in `AVAudioSession.Category`.
 package enum Category: String, CaseIterable, Sendable {
     case ambient

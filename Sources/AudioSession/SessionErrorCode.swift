@@ -1,3 +1,5 @@
+package import RelayBase
+
 /// The platform's error codes that travel with refusals.
 package enum SessionErrorCode: String, CaseIterable, Sendable {
     /// The session was never initialised, or is lost: initialise it, set its category, activate it.

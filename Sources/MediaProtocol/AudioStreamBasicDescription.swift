@@ -1,11 +1,7 @@
-/// A four-character code, the first character in the highest byte.
-package struct FourCharacterCode: Hashable, Sendable {
-    package var rawValue: UInt32
+package import RelayBase
 
-    package init(rawValue: UInt32) {
-        self.rawValue = rawValue
-    }
-
+/// Formats of Core Audio.
+extension FourCharacterCode {
     /// `lpcm`
     package static let linearPCM = FourCharacterCode(rawValue: 0x6C70_636D)
     /// `opus`

@@ -1,4 +1,5 @@
 package import AudioSession
+internal import RelayBase
 package import RelayRooms
 
 /// What was wrong with a text message itself.

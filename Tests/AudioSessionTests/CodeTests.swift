@@ -1,4 +1,5 @@
 import AudioSession
+import RelayBase
 import Testing
 
 @Suite("Codes of the platform")

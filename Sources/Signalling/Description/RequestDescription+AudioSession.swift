@@ -1,4 +1,5 @@
 import AudioSession
+import RelayBase
 
 /// Requests about the client's audio session and the streams that it plays.
 extension RequestDescription {

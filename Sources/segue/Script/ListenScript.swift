@@ -163,12 +163,11 @@ enum ScriptWord: String, CaseIterable {
 enum ScriptEvents {
     static let media = ["media.started", "media.stopped"]
     static let connection = ["lost", "resumed", "recreated"]
-    static let relay = [
-        "session.changed", "interruption.began", "interruption.ended", "duck.began", "duck.ended", "silenceSecondaryAudio.begin",
-        "silenceSecondaryAudio.end", "mediaServices.wereLost", "mediaServices.wereReset", "route.changed", "stream.stopped", "stream.state",
-        "format.wanted", "participant.interrupted", "participant.held", "participant.route", "participant.mode",
-        "participant.joined", "participant.left",
-        "participant.changed", "stream.published", "stream.ended", "stream.gap", "congested", "recovered", "goaway",
+    static let relay: [EventKind] = [
+        .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
+        .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted, .participantInterrupted,
+        .participantHeld, .participantRoute, .participantMode, .participantJoined, .participantLeft, .participantChanged, .streamPublished,
+        .streamEnded, .streamGap, .congested, .recovered, .goAway,
     ]
-    static let all = relay + media + connection
+    static let all = relay.map(\.rawValue) + media + connection
 }
