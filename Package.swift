@@ -39,6 +39,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
+        .systemLibrary(name: "CSpeexDSP", pkgConfig: "speexdsp", providers: [.apt(["libspeexdsp-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat", providers: [.apt(["libavformat-dev", "libavcodec-dev"])]),
 
@@ -48,6 +49,8 @@ let package = Package(
         swiftTarget("HTTPProtocol", ["RelayBase"]),
         swiftTarget("MediaProtocol", ["RelayBase"]),
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
+        // Optimized in debug builds too: it works on samples.
+        .target(name: "JitterBuffer", dependencies: ["RelayBase", "MediaProtocol"], swiftSettings: strict + optimized + specialized),
         // Optimized in debug builds too, with its tests: they explore its states by the hundred thousand.
         .target(name: "AudioSession", dependencies: ["RelayBase"], swiftSettings: strict + optimized),
         // For apps, on Apple's platforms too: see Sources/IOS-BRIDGE.md.
@@ -66,10 +69,15 @@ let package = Package(
         swiftTarget("JOSE", ["RelayBase", "COpenSSL"]),
         swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),
         swiftTarget("MediaFiles", ["RelayBase", "MediaProtocol", "CAVFormat", "COpus"]),
+        // Sound: codecs, resampling, mixing. Optimized in debug builds too.
+        .target(
+            name: "AudioEngine", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "COpus", "CSpeexDSP"],
+            swiftSettings: strict + optimized + specialized),
         swiftTarget(
             "RelayServer",
             [
-                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "Signalling", "Reactor", "CLinux",
+                "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "AudioEngine", "RelayRooms", "AudioSession",
+                "Signalling", "Reactor", "CLinux",
                 "TLSTransport", "HTTPTransport", "JOSE", "CertificateAuthority",
             ]),
         swiftTarget(
@@ -81,7 +89,8 @@ let package = Package(
         .executableTarget(
             name: "segue",
             dependencies: [
-                "RelayBase", "RelayRooms", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol",
+                "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
+                "MediaFiles", "MediaProtocol",
                 "Reactor",
                 "Signalling",
                 "CLinux",
@@ -125,6 +134,10 @@ let package = Package(
         testTarget("WebSocketProtocolTests", ["WebSocketProtocol", "RelayBase"]),
         testTarget("HTTPProtocolTests", ["HTTPProtocol", "RelayBase"]),
         testTarget("MediaProtocolTests", ["MediaProtocol", "RelayBase"]),
+        .testTarget(name: "JitterBufferTests", dependencies: ["JitterBuffer", "MediaProtocol", "RelayBase"], swiftSettings: strict + optimized),
+        .testTarget(
+            name: "AudioEngineTests", dependencies: ["AudioEngine", "JitterBuffer", "MediaProtocol", "RelayBase"],
+            swiftSettings: strict + optimized),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
         .testTarget(name: "AudioSessionTests", dependencies: ["AudioSession", "RelayBase"], swiftSettings: strict + optimized),

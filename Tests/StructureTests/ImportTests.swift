@@ -13,6 +13,8 @@ struct ImportTests {
         "WebSocketProtocol": ["RelayBase"],
         "HTTPProtocol": ["RelayBase"],
         "MediaProtocol": ["RelayBase"],
+        "JitterBuffer": ["RelayBase", "MediaProtocol"],
+        "AudioEngine": ["RelayBase", "MediaProtocol", "JitterBuffer", "COpus", "CSpeexDSP", "Glibc", "Synchronization"],
         "RelayRooms": ["RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol"],
         "AudioSession": ["RelayBase"],
         // Apple's frameworks behind `#if canImport(AVFAudio)` only.
@@ -27,8 +29,8 @@ struct ImportTests {
         "HTTPTransport": ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib", "Glibc"],
         "MediaFiles": ["RelayBase", "MediaProtocol", "CAVFormat", "COpus", "Glibc", "FoundationEssentials"],
         "RelayServer": [
-            "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "Signalling", "Reactor", "CLinux",
-            "TLSTransport",
+            "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "AudioEngine", "RelayRooms", "AudioSession",
+            "Signalling", "Reactor", "CLinux", "TLSTransport",
             "HTTPTransport", "JOSE", "CertificateAuthority", "Glibc", "FoundationEssentials", "Synchronization",
         ],
         "RelayClient": [
@@ -37,7 +39,8 @@ struct ImportTests {
             "HTTPTransport", "Glibc", "FoundationEssentials", "Synchronization",
         ],
         "segue": [
-            "RelayBase", "RelayRooms", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority", "MediaFiles", "MediaProtocol", "Reactor",
+            "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
+            "MediaFiles", "MediaProtocol", "Reactor",
             "Signalling",
             "TLSTransport",
             "HTTPProtocol", "WebSocketProtocol", "HTTPTransport", "COpenSSL", "CNghttp2", "COpus", "CLinux", "Glibc", "FoundationEssentials",
@@ -47,7 +50,7 @@ struct ImportTests {
 
     /// Nothing of the outside world: the core runs in simulators, fuzzers and as WebAssembly.
     private static let pureTargets: Set<String> = [
-        "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "RelaySimulator",
+        "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "RelayRooms", "AudioSession", "RelaySimulator",
     ]
     private static let worldly: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization"]
 

@@ -1,0 +1,3 @@
+#pragma once
+
+#include <speex/speex_resampler.h>
