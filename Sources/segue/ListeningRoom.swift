@@ -268,13 +268,12 @@ final class ListeningRoom {
             tell("gap", "stream \(gap.stream) lacks \(gap.frames) frames", ["stream": "\(gap.stream)", "frames": "\(gap.frames)"])
         case .layersWanted, .streamReport, .keepAlive: break
         case .keyFrameRequested, .welcome, .ok, .error: break
-        case .participantInterrupted, .participantHeld, .participantRoute:
+        case .participantInterrupted, .participantHeld, .participantRoute, .participantMode:
             if tag == 0, let word = clients[tag].audio.take(news) { tell(word) }
         // Of its own audio session: this client has none.
         case .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
             .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted:
             break
-        case .participantMode: break
         }
     }
 
