@@ -38,8 +38,8 @@ struct WaveFile: ~Copyable {
     }
 
     /// Interleaved samples, whole frames of all channels.
-    mutating func append(_ samples: Span<Float>) {
-        for place in samples.indices { waiting.append(samples[place].bitPattern.littleEndian) }
+    mutating func append(_ samples: [Float]) {
+        for sample in samples { waiting.append(sample.bitPattern.littleEndian) }
         if waiting.count >= sampleRate * channels { flush() }
     }
 
