@@ -19,6 +19,9 @@ package enum AudioBandwidth: UInt8, CaseIterable, Sendable, Hashable, Comparable
         }
     }
 
+    /// What Opus codes and decodes at, in hertz.
+    package static let sampleRates: [Int] = allCases.map(\.sampleRate)
+
     var opus: Int32 {
         switch self {
         case .narrowband: OPUS_BANDWIDTH_NARROWBAND
