@@ -12,12 +12,13 @@ import struct
 import time
 from dataclasses import dataclass, field
 
-from websockets.exceptions import ConnectionClosed, InvalidMessage
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from wsproto.events import CloseConnection
 
 from .h2_websocket import H2Client
 from .relay import Identity, Relay
+from .serial_tls import SerialContext
 from .traffic import Conversation
 
 SECONDS_MAX = 20
@@ -113,12 +114,7 @@ def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flag
 class _HTTP1:
     def __init__(self, relay: Relay, context: ssl.SSLContext | None, fields: Fields):
         self.conversation = Conversation()
-        # `websockets` reads and writes from two threads, and CPython before 3.13 lets both into one TLS object at once: under load about one opening in a
-        # thousand loses its request (with one thread for both, none of 8,880 did). That is the client's doing, so it gets a second chance, and only one.
-        try:
-            self.socket = self._open(relay, context, fields)
-        except InvalidMessage:
-            self.socket = self._open(relay, context, fields)
+        self.socket = self._open(relay, context, fields)
 
     def connection(self, relay: Relay) -> socket.socket | None:
         """What it goes over; None: whatever the library opens."""
@@ -128,7 +124,7 @@ class _HTTP1:
         self.opening = connect(
             f"{'wss' if context else 'ws'}://localhost:{relay.port}{PATH}",
             sock=self.connection(relay),
-            ssl=context,
+            ssl=context and SerialContext(context),
             subprotocols=[SUBPROTOCOL],
             additional_headers=fields,
             compression=None,
