@@ -9,6 +9,7 @@ import json
 import socket
 import ssl
 import struct
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -149,7 +150,15 @@ class _HTTP1:
         return message
 
     def close(self) -> None:
-        self.opening.__exit__(None, None, None)
+        # The library stops reading while sixteen messages wait for somebody who takes them, and the relay's close frame comes behind all there are.
+        closing = threading.Thread(target=self.opening.__exit__, args=(None, None, None), daemon=True)
+        closing.start()
+        try:
+            while True:
+                self.socket.recv(timeout=SECONDS_MAX)
+        except (ConnectionClosed, TimeoutError):
+            pass
+        closing.join()
 
     def cut(self) -> None:
         self.socket.socket.close()
