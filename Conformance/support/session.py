@@ -13,9 +13,11 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from h2.exceptions import ProtocolError
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from wsproto.events import CloseConnection
+from wsproto.utilities import LocalProtocolError
 
 from .h2_websocket import H2Client
 from .relay import Identity, Relay
@@ -204,6 +206,12 @@ class _HTTP2:
             self.client.socket.settimeout(SECONDS_MAX)
 
     def close(self) -> None:
+        # Without a close frame the session would be kept for its client, and the end of the bench would not be its end.
+        try:
+            self.socket.send(CloseConnection(code=1000))
+        except (LocalProtocolError, ProtocolError):
+            # It is closed already, or its stream has ended.
+            pass
         self.client.close()
 
     def cut(self) -> None:
@@ -246,7 +254,12 @@ class Session:
         self.answers: dict[int, dict] = {}
         self.last_id = 0
         self.sequences: dict[int, int] = {}
-        self.welcome = self.ask("hello", versions=[1], **(hello or {})) if greets else {}
+        try:
+            self.welcome = self.ask("hello", versions=[1], **(hello or {})) if greets else {}
+        except BaseException:
+            # Nobody else would: the relay would wait for it when it is told to stop.
+            self.close()
+            raise
 
     def __enter__(self) -> Session:
         return self
