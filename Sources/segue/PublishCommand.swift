@@ -42,7 +42,9 @@ enum PublishCommand {
                 "segue publish --room demo --connect relay.example.org:443 --ca ca.pem --cert me.pem --key me-key.pem talk.mkv",
                 "To a relay elsewhere, with a certificate of one's own."),
             .init("segue publish --room demo --simulcast low.ivf mid.ivf high.ivf", "One picture in three encodings; each listener gets one."),
-            .init("segue publish --room demo --encode opus --bitrate 24000 --fec --expected-loss 10 speech.wav", "A WAV file, as a telephone would send it."),
+            .init(
+                "segue publish --room demo --encode opus --bitrate 24000 --fec --expected-loss 10 speech.wav",
+                "A WAV file, as a telephone would send it."),
             .init("segue publish --room demo --http 2 --loop 100 tone.opus", "Over HTTP/2, for a long while."),
         ])
 
@@ -82,7 +84,9 @@ enum PublishCommand {
             )
         }
         for change in summary.formats {
-            Console.out("stream \(change.stream): encoded \(change.bandwidth), \(change.channels) channel\(change.channels == 1 ? "" : "s") from \(seconds(change.seconds)) s on")
+            Console.out(
+                "stream \(change.stream): encoded \(change.bandwidth), \(change.channels) channel\(change.channels == 1 ? "" : "s") from \(seconds(change.seconds)) s on"
+            )
         }
         for stream in summary.streams where stream.framesSkipped > 0 {
             Console.out("stream \(stream.stream): \(stream.framesSkipped) frames left out, too late to be live")

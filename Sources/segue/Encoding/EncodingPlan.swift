@@ -1,5 +1,6 @@
 import AudioEngine
 import MediaProtocol
+import RelayBase
 import Signalling
 
 /// Sound of files is encoded anew before it is published, as a microphone's would be.
@@ -7,9 +8,6 @@ struct EncodingPlan: Sendable, Equatable {
     /// Of a stream of its own: 20 ms, which every codec has.
     static let frameMilliseconds = 20
     static let codecs: [AudioCodec] = [.opus, .pcmu, .pcma, .pcmS16]
-    static let bandwidths: [(name: String, bandwidth: AudioBandwidth)] = [
-        ("narrowband", .narrowband), ("mediumband", .mediumband), ("wideband", .wideband), ("superwideband", .superWideband), ("fullband", .fullband),
-    ]
 
     var codec: AudioCodec
     /// Of Opus.
@@ -19,10 +17,13 @@ struct EncodingPlan: Sendable, Equatable {
 
     static let options: [OptionSpec] = [
         .option(
-            "--encode", "CODEC", "Decode the files' sound, and send it encoded like this: opus, at 48 kHz; pcmu, pcma: G.711, 8 kHz; pcm_s16: 48 kHz.",
+            "--encode", "CODEC",
+            "Decode the files' sound, and send it encoded like this: opus, at 48 kHz; pcmu, pcma: G.711, 8 kHz; pcm_s16: 48 kHz.",
             choices: codecs.map(\.name)),
         .option("--bitrate", "BITS", "Of --encode opus, bits a second: 6000 to 510000; by default 32000 for each channel."),
-        .option("--bandwidth", "NAME", "Of --encode opus, the widest that is sent; by default fullband.", choices: bandwidths.map(\.name)),
+        .option(
+            "--bandwidth", "NAME", "Of --encode opus, the widest that is sent; by default fullband.", choices: AudioBandwidth.allCases.map(\.rawValue)
+        ),
         .option("--complexity", "N", "Of --encode opus: 0, cheap, to 10, best; by default 5."),
         .option("--expected-loss", "PERCENT", "Of --encode opus: what the encoder is to be robust against; by default 0."),
         .flag("--fec", "Of --encode opus: each packet carries the one before it, coarsely, as far as loss is expected."),
@@ -46,7 +47,7 @@ struct EncodingPlan: Sendable, Equatable {
         }
         let bits = OpusSettings.bitsPerSecondBounds
         settings.bitsPerSecond = try arguments.integer("--bitrate", in: bits) ?? 0
-        if let name = arguments.string("--bandwidth") { settings.bandwidth = AudioBandwidth(named: name) ?? .fullband }
+        if let name = arguments.string("--bandwidth") { settings.bandwidth = AudioBandwidth(rawValue: name) ?? .fullband }
         settings.complexity = try arguments.integer("--complexity", in: OpusSettings.complexityBounds) ?? settings.complexity
         settings.expectedLossPercent = try arguments.integer("--expected-loss", in: OpusSettings.expectedLossBounds) ?? 0
         settings.usesInbandFEC = arguments.has("--fec")
@@ -82,23 +83,5 @@ struct EncodingPlan: Sendable, Equatable {
         var settings = settings
         if settings.bitsPerSecond == 0 { settings.bitsPerSecond = 32_000 * channels }
         return settings
-    }
-}
-
-extension AudioBandwidth {
-    /// - Parameter name: as the protocol has it.
-    init?(named name: String) {
-        guard let found = EncodingPlan.bandwidths.first(where: { $0.name == name }) else { return nil }
-        self = found.bandwidth
-    }
-
-    var name: String {
-        switch self {
-        case .narrowband: "narrowband"
-        case .mediumband: "mediumband"
-        case .wideband: "wideband"
-        case .superWideband: "superwideband"
-        case .fullband: "fullband"
-        }
     }
 }

@@ -18,15 +18,16 @@ extension Publisher {
     /// What the best of a stream's subscribers can hear.
     func takeWanted(_ wanted: RelayMessage.FormatWanted, _ summary: inout Summary) {
         guard let track = tracks.first(where: { $0.id.rawValue == wanted.stream }), let encoder = track.encoder,
-            let bandwidth = AudioBandwidth(named: wanted.bandwidth), encoder.fit(bandwidth: bandwidth, channels: wanted.channels)
+            let bandwidth = AudioBandwidth(rawValue: wanted.bandwidth), encoder.fit(bandwidth: bandwidth, channels: wanted.channels)
         else { return }
         let format = encoder.format
         let seconds = Double(MonotonicClock.now().nanoseconds(since: startedAt)) / 1e9
         summary.formats.append(
-            FormatChange(stream: wanted.stream, bandwidth: format.bandwidth.name, channels: format.channels, seconds: seconds))
+            FormatChange(stream: wanted.stream, bandwidth: format.bandwidth.rawValue, channels: format.channels, seconds: seconds))
         progress.clear()
         Console.error(
-            "stream \(wanted.stream): encoding \(format.bandwidth.name) with \(format.channels) channel\(format.channels == 1 ? "" : "s"), all that anybody hears")
+            "stream \(wanted.stream): encoding \(format.bandwidth.rawValue) with \(format.channels) channel\(format.channels == 1 ? "" : "s"), all that anybody hears"
+        )
     }
 }
 

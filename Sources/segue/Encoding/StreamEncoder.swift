@@ -1,5 +1,6 @@
 import AudioEngine
 import MediaProtocol
+import RelayBase
 
 /// Encodes the frames of a stream, each when it is due and as it is wanted then.
 final class StreamEncoder {
@@ -29,7 +30,6 @@ final class StreamEncoder {
     private(set) var format: Format
     private var meter = LevelMeter()
     private var packet: [UInt8]
-    private var mono: [Float] = []
     private var silentFrames = 0
 
     /// In silence a packet is sent so often, in frames: 400 ms, as Opus itself does.
@@ -116,7 +116,8 @@ final class StreamEncoder {
         var span = packet.mutableSpan
         var room = unsafe span.mutableBytes
         guard format.channels < channels else { return encoder?.encode(values.span, into: &room) ?? 0 }
-        mono.removeAll(keepingCapacity: true)
+        var mono: [Float] = []
+        mono.reserveCapacity(values.count / channels)
         for frame in 0..<values.count / channels {
             mono.append(values[(frame * channels)..<(frame * channels + channels)].reduce(0, +) / Float(channels))
         }

@@ -23,7 +23,8 @@ struct ListenDelivery {
 
     static let options: [OptionSpec] = [
         .option(
-            "--delivery", "HOW", "live (default): as it comes; paced: through a jitter buffer of the relay's, evenly; mixed: all audio as one stream.",
+            "--delivery", "HOW",
+            "live (default): as it comes; paced: through a jitter buffer of the relay's, evenly; mixed: all audio as one stream.",
             choices: ClientRequest.Delivery.allCases.map(\.rawValue)),
         .option(
             "--late", "WHAT", "With paced, of frames that come late to the relay: drop (default) or conceal, which decodes and encodes anew.",

@@ -113,7 +113,8 @@ struct PlayedSummary: Encodable, Equatable {
         }
         parts.append("buffer \(ScriptLine.number(delayMilliseconds)) ms in the mean, \(levelMilliseconds) of \(targetMilliseconds) ms at the end")
         parts.append(
-            "stretched −\(ScriptLine.number(acceleratedMilliseconds)) +\(ScriptLine.number(expandedMilliseconds)) ms, drift \(ScriptLine.number(driftPPM)) ppm")
+            "stretched −\(ScriptLine.number(acceleratedMilliseconds)) +\(ScriptLine.number(expandedMilliseconds)) ms, drift \(ScriptLine.number(driftPPM)) ppm"
+        )
         return parts.joined(separator: ", ")
     }
 
@@ -137,6 +138,7 @@ struct PlaybackSummary: Encodable, Equatable {
 
     var sentence: String {
         let peak = peakDecibels.map { "peak \(ScriptLine.number($0)) dBFS" } ?? "nothing but silence"
-        return "\(ScriptLine.seconds(seconds * 1_000)) s were heard, \(ScriptLine.seconds(silentSeconds * 1_000)) s of it silence, \(peak)\(path.map { ": \($0)" } ?? "")"
+        return
+            "\(ScriptLine.seconds(seconds * 1_000)) s were heard, \(ScriptLine.seconds(silentSeconds * 1_000)) s of it silence, \(peak)\(path.map { ": \($0)" } ?? "")"
     }
 }

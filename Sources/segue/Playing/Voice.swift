@@ -66,7 +66,9 @@ final class Voice {
 
     private func noteArrival(_ header: MediaHeader, _ now: MonotonicInstant) {
         defer { arrival = (now, header.flags.contains(.silence)) }
-        guard let arrival, !arrival.isSilence, now.milliseconds(since: arrival.at) >= Self.holeMillisecondsMin, holes.count < Self.holesMax else { return }
+        guard let arrival, !arrival.isSilence, now.milliseconds(since: arrival.at) >= Self.holeMillisecondsMin, holes.count < Self.holesMax else {
+            return
+        }
         holes.append(
             ArrivalHole(
                 seconds: Double(arrival.at.nanoseconds(since: start)) / 1e9, milliseconds: Double(now.nanoseconds(since: arrival.at)) / 1e6))

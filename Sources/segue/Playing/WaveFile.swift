@@ -61,7 +61,8 @@ struct WaveFile: ~Copyable {
     private mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
         var done = 0
         while done < bytes.count {
-            let count = unsafe pwrite(descriptor, UnsafeRawBufferPointer(rebasing: bytes[done...]).baseAddress, bytes.count - done, off_t(offset + done))
+            let count = unsafe pwrite(
+                descriptor, UnsafeRawBufferPointer(rebasing: bytes[done...]).baseAddress, bytes.count - done, off_t(offset + done))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 problem = "\(path): \(Self.systemText(errno))"
