@@ -1,5 +1,6 @@
 internal import COpus
 internal import JitterBuffer
+internal import RelayBase
 
 /// Decodes Opus packets (RFC 6716) to Float32, and makes up for those that are missing.
 @safe

@@ -1,4 +1,5 @@
 internal import COpus
+internal import RelayBase
 
 /// Encodes Float32 to Opus packets (RFC 6716).
 @safe

@@ -1,3 +1,5 @@
+package import RelayBase
+
 /// What can be set of an Opus encoder while it runs.
 package struct OpusSettings: Hashable, Sendable {
     package static let bitsPerSecondBounds = 6_000...510_000

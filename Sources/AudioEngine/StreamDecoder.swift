@@ -1,5 +1,6 @@
 internal import JitterBuffer
 package import MediaProtocol
+internal import RelayBase
 
 /// Decodes the packets of an audio stream, of whatever codec, to the sample rate and the channels that are wanted of it.
 ///

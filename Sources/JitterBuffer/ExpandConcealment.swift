@@ -209,7 +209,8 @@ package struct ExpandConcealment: ~Copyable {
         let channels = analysis.channels
         let count = overlap * channels
         let energy = StretchKernels.energy(samples, 0, count: count)
-        var best = (shift: 0, likeness: Float(0.3))
+        var best = (shift: 0, likeness: Float(0))
+        var bestScore: Float = 0.3
         guard energy > StretchAnalysis.powerMin * Float(count) else { return (0, 0) }
         let coarse = max(analysis.sampleRate / 16_000, 1)
         // Against the correlation alone, not the likeness: the concealment is quieter by now.
@@ -218,8 +219,13 @@ package struct ExpandConcealment: ~Copyable {
             guard own > StretchAnalysis.powerMin * Float(count) else { continue }
             let product = StretchKernels.dotProduct(continuation.span, shift * channels, samples, 0, count: count)
             let likeness = product / (own * energy).squareRoot()
-            if likeness > best.likeness { best = (shift, likeness) }
+            // Of periods that fit alike the first: a shift is delay.
+            let score = likeness - 0.05 * Float(shift) / Float(analysis.lagMax)
+            if score > bestScore {
+                best = (shift, likeness)
+                bestScore = score
+            }
         }
-        return best.likeness > 0.3 ? best : (0, 0)
+        return best
     }
 }

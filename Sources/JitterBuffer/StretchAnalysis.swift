@@ -42,10 +42,13 @@ struct StretchAnalysis: ~Copyable {
 
     /// Likeness of the pieces that begin at `first` and `second`, in samples per channel.
     func likeness(_ samples: Span<Float>, _ first: Int, _ second: Int, count: Int) -> Float {
+        let energy = StretchKernels.energy(samples, first * channels, count: count * channels)
+        return likeness(samples, first, second, count: count, firstEnergy: energy)
+    }
+
+    private func likeness(_ samples: Span<Float>, _ first: Int, _ second: Int, count: Int, firstEnergy: Float) -> Float {
         let product = StretchKernels.dotProduct(samples, first * channels, second * channels, count: count * channels)
-        let power =
-            StretchKernels.energy(samples, first * channels, count: count * channels)
-            + StretchKernels.energy(samples, second * channels, count: count * channels)
+        let power = firstEnergy + StretchKernels.energy(samples, second * channels, count: count * channels)
         guard power > Self.powerMin * Float(count) else { return 0 }
         return 2 * product / power
     }
@@ -73,7 +76,8 @@ struct StretchAnalysis: ~Copyable {
             if refined.likeness > best.likeness { best = refined }
         }
         guard prefersLong else { return best }
-        let enough = best.likeness - 0.05
+        // Twice as unlike as the best will do; for a tone, nearly as good as that.
+        let enough = best.likeness - (1 - best.likeness) - 0.001
         for place in 0..<Self.candidatesMax where candidates[place].likeness >= enough && candidates[place].length > best.length {
             best = candidates[place]
         }
@@ -130,8 +134,9 @@ struct StretchAnalysis: ~Copyable {
         let first = min(max(lag - decimation, lagMin), longest)
         let last = max(min(lag + decimation, longest), first)
         var best = Lag(length: first, likeness: -1)
+        let energy = StretchKernels.energy(samples, anchor * channels, count: window * channels)
         for length in first...last {
-            let likeness = likeness(samples, anchor, anchor + length, count: window)
+            let likeness = likeness(samples, anchor, anchor + length, count: window, firstEnergy: energy)
             if likeness > best.likeness { best = Lag(length: length, likeness: likeness) }
         }
         return best
