@@ -206,12 +206,13 @@ def test_a_peer_that_dies_without_a_word_is_found_by_its_silence(cable: Cable, t
         # Long enough to see that pongs keep it alive.
         island.witness.drain(3)
         assert not island.witness.events
-        getattr(cable, how)()
         with Stopwatch() as watch:
+            with Stopwatch() as cutting:
+                getattr(cable, how)()
             left = island.witness.event("participant.left")
         assert left["reason"] == "lost"
         # The last pong may be one interval old when the cable is cut.
-        assert watch.seconds + watch.stood_still > 1.4 and watch.own < 3, watch
+        assert watch.seconds + watch.stood_still > 1.4 and watch.own < 3 + cutting.own, (watch, cutting)
         until(lambda: island.closed().get("silent") == 1, "the loops tell of it four times a second")
 
 
@@ -223,11 +224,12 @@ def test_unacknowledged_bytes_end_a_connection_that_may_be_silent(cable: Cable, 
         ws = island.client()
         answering(ws)
         island.witness.drain(1.5)
-        cable.swallow()
         with Stopwatch() as watch:
+            with Stopwatch() as cutting:
+                cable.swallow()
             assert island.witness.event("participant.left")["reason"] == "lost"
         # The kernel looks when it sends again, after a pause that doubles each time.
-        assert watch.seconds + watch.stood_still > 1.4 and watch.own < 8, watch
+        assert watch.seconds + watch.stood_still > 1.4 and watch.own < 8 + cutting.own, (watch, cutting)
 
 
 @needs_namespaces
@@ -269,9 +271,21 @@ def test_a_clock_that_is_off_and_runs_off_is_known(setting: AdminSetting, ppm: f
     with raw_session(setting.relay, setting.context("alice")) as ws:
         session = max(setting.read("/v1/sessions")["sessions"], key=lambda one: one["since"])["session"]
         last: dict = {}
-        end = time.monotonic() + 20
+
+        def is_known() -> bool:
+            shown.update(session_of(setting, session))
+            return (
+                abs(shown.get("clockDriftPPM", 0) - ppm) < 60
+                and abs(shown.get("clockOffsetMilliseconds", 0) - offset) < 20
+                and 0 <= shown.get("clockUncertaintyMilliseconds", -1) < 20
+            )
+
+        shown: dict = {}
+        # Drift is told from ten seconds on, and the better the longer; on a machine that is busy it takes more.
+        began = time.monotonic()
         number = 10
-        while time.monotonic() < end:
+        while time.monotonic() < began + 12 or not is_known():
+            assert time.monotonic() < began + 60, shown
             sent = clock()
             answer = ask(ws, {"type": "time", "id": number, "clientTime": sent, **last})
             received = clock()
@@ -279,10 +293,6 @@ def test_a_clock_that_is_off_and_runs_off_is_known(setting: AdminSetting, ppm: f
             last = {"last": {"clientTime": sent, "serverTime": answer["serverTime"], "received": received}}
             number += 1
             time.sleep(0.1)
-        shown = session_of(setting, session)
-    assert abs(shown["clockDriftPPM"] - ppm) < 60, shown
-    assert abs(shown["clockOffsetMilliseconds"] - offset) < 20, shown
-    assert 0 <= shown["clockUncertaintyMilliseconds"] < 20
 
 
 def test_server_time_has_fractions_of_a_millisecond(setting: AdminSetting) -> None:
