@@ -166,7 +166,10 @@ let package = Package(
             ]),
         testTarget(
             "SegueTests",
-            ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol"]),
+            [
+                "segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol", "MediaFiles",
+                "JitterBuffer", "AudioEngine",
+            ]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )
