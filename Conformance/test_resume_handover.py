@@ -12,6 +12,7 @@ from support.relay import Identity, Relay
 from support.metrics import measure
 from support.resuming import Setting
 from support.session import Refused, Session
+from support.stopwatch import Stopwatch
 from support.waiting import wait_until
 
 LOOPS = 4
@@ -29,7 +30,8 @@ def identities(authority: Authority) -> dict[str, Identity]:
 
 @pytest.fixture(scope="module")
 def shared_relay(start_relay: Callable[..., Relay], authority: Authority, identities: dict[str, Identity]) -> Relay:
-    config = authority.configuration(authority.issue_server())
+    # Clients that are deaf answer no close frame.
+    config = authority.configuration(authority.issue_server()) | {"limits": {"resumeMilliseconds": 60_000, "closeHandshakeMillisecondsMax": 500}}
     return start_relay("handover", loops=LOOPS, config=config, authority=authority.certificate, identity=identities["operator"])
 
 
@@ -63,9 +65,9 @@ def test_the_token_before_is_good_until_the_client_has_the_new_one(setting: Sett
         token = ann.welcome["resumeToken"]
         for _ in range(5):
             unheard_welcome(setting, proxy, token, http)
-        begun = time.monotonic()
-        again = setting.back(ann, "ann", http=http)
-        assert time.monotonic() - begun < 10, "it had to wait for the relay to miss the other connection"
+        with Stopwatch() as watch:
+            again = setting.back(ann, "ann", http=http)
+        assert watch.own < 10, f"it had to wait for the relay to miss the other connection: {watch}"
         assert again.welcome["session"] == ann.welcome["session"]
         assert again.welcome["resumed"]["room"]["participant"] == me
         assert [entry["stream"] for entry in again.welcome["resumed"]["published"]] == [stream]
@@ -138,6 +140,7 @@ def test_sessions_of_all_loops_come_back_to_one_connection(setting: Setting) -> 
         print(f"{count - len(sent_away)} came at once, {len(sent_away)} over connections of their own")
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("layer", [-1, 8, 99, 2**40])
 def test_a_layer_that_cannot_be_is_refused(setting: Setting, layer: int) -> None:
     """Spatial layers are 0 to 7 (protocol §4.1); the token stays good."""
