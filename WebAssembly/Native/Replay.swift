@@ -88,14 +88,20 @@ struct Player: ~Copyable {
     }
 
     private mutating func pull(at microseconds: Int) {
-        var span = samples.mutableSpan
-        let outcome = buffer.pull(into: &span, now: Self.instant(microseconds))
+        let outcome = Self.pull(from: &buffer, into: &samples, now: Self.instant(microseconds))
         var (first, second): (UInt32, UInt32) = (0x811C_9DC5, 0x0193_5AA3)
         for sample in samples {
             first = (first ^ sample.bitPattern) &* 0x0100_0193
             second = ((second << 5 | second >> 27) &+ sample.bitPattern) &* 0x85EB_CA6B
         }
         output += "p \(outcome.decision.rawValue) \(outcome.isAudible ? 1 : 0) \(outcome.mediaTimestamp) \(first) \(second)\n"
+    }
+
+    private static func pull(
+        from buffer: inout AudioJitterBuffer<RawSampleDecoder>, into samples: inout [Float], now: MonotonicInstant
+    ) -> PlayoutOutcome {
+        var span = samples.mutableSpan
+        return buffer.pull(into: &span, now: now)
     }
 
     private mutating func configure(_ numbers: [Int]) {
