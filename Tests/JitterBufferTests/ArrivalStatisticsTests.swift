@@ -42,7 +42,8 @@ struct ArrivalStatisticsTests {
         #expect(statistics.edge == 120_000)
     }
 
-    @Test("drift is found within 25 ppm in two minutes, stalls or not", arguments: [0, 20, -100, 500, -500, 1_500, -1_500] as [Double], [false, true])
+    @Test(
+        "drift is found within 25 ppm in two minutes, stalls or not", arguments: [0, 20, -100, 500, -500, 1_500, -1_500] as [Double], [false, true])
     func drift(ppm: Double, hasStalls: Bool) {
         var statistics = ArrivalStatistics()
         let trace =

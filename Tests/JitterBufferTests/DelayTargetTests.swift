@@ -110,10 +110,12 @@ struct DelayTargetTests {
 
 @Suite("What is done about the delay")
 struct PlayoutControlTests {
-    @Test("small differences are left, larger ones stretched, large ones fast", arguments: [
-        (-30_000, PlayoutControl.Advice.expand(30_000)), (-1_000, .keep), (0, .keep), (5_000, .keep), (15_000, .accelerate(15_000)),
-        (45_000, .fastAccelerate(10_000)),
-    ] as [(Int64, PlayoutControl.Advice)])
+    @Test(
+        "small differences are left, larger ones stretched, large ones fast",
+        arguments: [
+            (-30_000, PlayoutControl.Advice.expand(30_000)), (-1_000, .keep), (0, .keep), (5_000, .keep), (15_000, .accelerate(15_000)),
+            (45_000, .fastAccelerate(10_000)),
+        ] as [(Int64, PlayoutControl.Advice)])
     func advice(excess: Int64, expected: PlayoutControl.Advice) {
         let control = PlayoutControl()
         #expect(control.advise(excess: excess, target: 40_000, lead: 0, isQuiet: false, now: 1_000_000) == expected)
@@ -128,10 +130,13 @@ struct PlayoutControlTests {
         #expect(control.advise(excess: 15_000, target: 40_000, lead: 0, isQuiet: false, now: 1_050_000) == .accelerate(15_000))
     }
 
-    @Test("in silence packets are brought to begin with pulls", arguments: [
-        (0, 0, PlayoutControl.Advice.keep), (0, 6_000, .fastAccelerate(6_000)), (4_000, 6_000, .fastAccelerate(6_000)), (25_000, 6_000, .fastAccelerate(26_000)),
-        (-4_000, 6_000, .expand(4_000)), (-4_000, 0, .expand(10_000)), (9_500, 0, .fastAccelerate(10_000)),
-    ] as [(Int64, Int64, PlayoutControl.Advice)])
+    @Test(
+        "in silence packets are brought to begin with pulls",
+        arguments: [
+            (0, 0, PlayoutControl.Advice.keep), (0, 6_000, .fastAccelerate(6_000)), (4_000, 6_000, .fastAccelerate(6_000)),
+            (25_000, 6_000, .fastAccelerate(26_000)),
+            (-4_000, 6_000, .expand(4_000)), (-4_000, 0, .expand(10_000)), (9_500, 0, .fastAccelerate(10_000)),
+        ] as [(Int64, Int64, PlayoutControl.Advice)])
     func quiet(excess: Int64, lead: Int64, expected: PlayoutControl.Advice) {
         let control = PlayoutControl()
         #expect(control.advise(excess: excess, target: 40_000, lead: lead, isQuiet: true, now: 1_000_000) == expected)
