@@ -261,7 +261,9 @@ package struct VideoPlayout: ~Copyable {
     /// Of the frame that was given out: by how much it is shown later than it is decoded.
     private var compositionMicroseconds: Int64 {
         let frame = store.payload(0)
-        guard let header = try? MediaHeader(parsing: frame), let extensions = try? MediaExtensions(frame: frame, flags: header.flags) else { return 0 }
+        guard let header = try? MediaHeader(parsing: frame), let extensions = try? MediaExtensions(frame: frame, flags: header.flags) else {
+            return 0
+        }
         return max(scale.microseconds(Int64(extensions.compositionOffset ?? 0)), 0)
     }
 

@@ -46,7 +46,9 @@ struct VideoPlayoutTests {
             while true {
                 let release = playout.release(now: now, audio: sound(millisecond))
                 if release == .nothing { break }
-                let number = playout.released.byteCount > 16 ? Int(unsafe playout.released.unsafeLoad(fromByteOffset: playout.released.byteCount - 1, as: UInt8.self)) : 0
+                let number =
+                    playout.released.byteCount > 16
+                    ? Int(unsafe playout.released.unsafeLoad(fromByteOffset: playout.released.byteCount - 1, as: UInt8.self)) : 0
                 shown.append(Shown(number: number, at: Int64(millisecond), isShown: release != .decodeOnly))
             }
         }
@@ -64,7 +66,8 @@ struct VideoPlayoutTests {
     /// Sound whose media time `at` milliseconds is heard `delay` later.
     static func clock(delay: Int, first: UInt32 = 0, capturedAt: NTPTime? = nil) -> (Int) -> AudioClock? {
         { millisecond in
-            AudioClock(timestamp: first &+ UInt32(truncatingIfNeeded: (millisecond - delay) * 48), heardAt: instant(millisecond), capturedAt: capturedAt)
+            AudioClock(
+                timestamp: first &+ UInt32(truncatingIfNeeded: (millisecond - delay) * 48), heardAt: instant(millisecond), capturedAt: capturedAt)
         }
     }
 
@@ -171,7 +174,12 @@ struct VideoPlayoutTests {
     @Test("timestamps of both wrap, and the pictures stay with their sound", arguments: [UInt32.max - 90_000, 0])
     func wrap(first: UInt32) {
         let sound = Self.clock(delay: 150, first: first == 0 ? UInt32.max - 48_000 : UInt32(UInt64(first) * 48 / 90))
-        let frames = (0..<120).map { (at: $0 * 100 / 3 + 20, bytes: Self.frame($0, firstTimestamp: first == 0 ? UInt32((UInt64(UInt32.max - 48_000) * 90 / 48) & 0xFFFF_FFFF) : first)) }
+        let frames = (0..<120).map {
+            (
+                at: $0 * 100 / 3 + 20,
+                bytes: Self.frame($0, firstTimestamp: first == 0 ? UInt32((UInt64(UInt32.max - 48_000) * 90 / 48) & 0xFFFF_FFFF) : first)
+            )
+        }
         let (shown, statistics) = Self.play(frames, milliseconds: 4_500, sound: sound)
         #expect(statistics.isHeldToAudio && statistics.shown == 120)
         for picture in shown {
@@ -190,7 +198,8 @@ struct VideoPlayoutTests {
         let sound: (Int) -> AudioClock? = { millisecond in
             let heard = UInt64(second * 1_000) &+ UInt64(bitPattern: Int64(millisecond - 150))
             return AudioClock(
-                timestamp: 5, heardAt: Self.instant(millisecond), capturedAt: NTPTime(rawValue: (heard / 1_000) << 32 + ((heard % 1_000) << 32) / 1_000))
+                timestamp: 5, heardAt: Self.instant(millisecond),
+                capturedAt: NTPTime(rawValue: (heard / 1_000) << 32 + ((heard % 1_000) << 32) / 1_000))
         }
         let (shown, statistics) = Self.play(frames, milliseconds: 4_500, sound: sound)
         #expect(statistics.isHeldToAudio && statistics.shown == 120)

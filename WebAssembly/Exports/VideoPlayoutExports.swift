@@ -11,7 +11,9 @@ private func playout(_ handle: UnsafeMutableRawPointer) -> UnsafeMutablePointer<
 @_expose(wasm, "segue_video_create")
 @_cdecl("segue_video_create")
 public func videoCreate(timescale: Int32, profile: Int32, framesMax: Int32, bytesMax: Int32) -> UnsafeMutableRawPointer? {
-    guard timescale > 0, framesMax > 0, bytesMax > 0, (0...2).contains(profile), let profile = JitterProfile(rawValue: UInt8(profile)) else { return nil }
+    guard timescale > 0, framesMax > 0, bytesMax > 0, (0...2).contains(profile), let profile = JitterProfile(rawValue: UInt8(profile)) else {
+        return nil
+    }
     var configuration = VideoPlayoutConfiguration()
     configuration.timescale = Int(timescale)
     configuration.profile = profile

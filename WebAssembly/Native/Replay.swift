@@ -39,13 +39,16 @@ struct Player: ~Copyable {
 
     init?(_ text: [UInt8]) {
         lines = text.split(separator: 10)
-        guard let head = lines.first.map(Self.fields), head.count == 7, String(decoding: head[0], as: UTF8.self) == "jitter-replay" else { return nil }
+        guard let head = lines.first.map(Self.fields), head.count == 7, String(decoding: head[0], as: UTF8.self) == "jitter-replay" else {
+            return nil
+        }
         let numbers = head.dropFirst(2).map(Self.number)
         var configuration = JitterConfiguration()
         configuration.sampleRate = numbers[0]
         configuration.channels = numbers[1]
         configuration.timescale = numbers[2]
-        guard let profile = JitterProfile(rawValue: UInt8(clamping: numbers[3])), let format = RawSampleDecoder.Format(rawValue: Int32(clamping: numbers[4]))
+        guard let profile = JitterProfile(rawValue: UInt8(clamping: numbers[3])),
+            let format = RawSampleDecoder.Format(rawValue: Int32(clamping: numbers[4]))
         else { return nil }
         configuration.profile = profile
         configuration.bytesMax = numbers[0] * numbers[1] * 5 * (format == .int16 ? 2 : 4)
