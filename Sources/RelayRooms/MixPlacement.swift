@@ -7,8 +7,10 @@ package struct MixListener: Sendable, Equatable {
     package var channels: Int
     /// Which of the mixes that were made in this tick is its own; `nil`: none was made for it.
     package var mix: Int?
-    /// Its mix comes in another place than in the tick before.
-    package internal(set) var hasMoved = false
+    /// Its mix comes in another place than its loop has been told; whoever tells it takes this back.
+    package var hasMoved = false
+    /// Which of its entries into the mix this is, by its loop's count.
+    package var entry: UInt32 = 0
 
     /// What a loop gives a subscriber first.
     package init(_ participant: ParticipantID, channels: Int) {
@@ -51,7 +53,6 @@ package struct MixPlacement: Sendable {
             sizes[mix] = 0
         }
         for index in listeners.indices {
-            listeners[index].hasMoved = false
             guard let mix = listeners[index].mix, placeOfMix[mix] >= 0, placeOfMix[mix] != listeners[index].place else { continue }
             listeners[index].place = placeOfMix[mix]
             listeners[index].hasMoved = true

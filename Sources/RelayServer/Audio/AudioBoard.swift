@@ -17,6 +17,8 @@ struct AudioCounters: Sendable {
     /// Ticks left out because the worker was too far behind.
     var ticksShed: UInt64 = 0
     var encodes: UInt64 = 0
+    /// Gains that were not given for want of encoders.
+    var gainsRefused: UInt64 = 0
     var busyNanoseconds: UInt64 = 0
     /// Of buffers that are no more.
     var departed = BufferTotals()
@@ -31,6 +33,7 @@ struct AudioCounters: Sendable {
         deadlineMisses &+= other.deadlineMisses
         ticksShed &+= other.ticksShed
         encodes &+= other.encodes
+        gainsRefused &+= other.gainsRefused
         busyNanoseconds &+= other.busyNanoseconds
         departed.add(other.departed)
     }
@@ -99,7 +102,6 @@ struct AudioSnapshot: Sendable {
     var totals = BufferTotals()
     var buffers: [(name: AudioBufferName, statistics: JitterStatistics)] = []
     var mixes = 0
-    var mixInputs = 0
     var mixOutputs = 0
 
     init(counters: AudioCounters = AudioCounters()) {

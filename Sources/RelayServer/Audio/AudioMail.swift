@@ -37,6 +37,8 @@ struct PaceOrder: Sendable {
 struct MixOrder: Sendable, Equatable {
     let room: RoomNumber
     let participant: ParticipantID
+    /// By the loop's count: what was made for an entry before this one moves nobody.
+    let entry: UInt32
     let loop: Int
     /// The room on that loop.
     let handle: Handle

@@ -10,6 +10,7 @@ import Synchronization
 ///
 /// To the loops it is one more of them: it asks a publisher's loop for a stream as a loop with subscribers does, gets frames by the same rings, and what it makes goes
 /// by rings to the loops of subscribers, into slots of their fan-outs. It sleeps as long as nobody asks for anything. See record 35.
+@safe
 final class AudioWorker {
     /// Among mailboxes and rings.
     let index: Int
@@ -33,6 +34,8 @@ final class AudioWorker {
     private var publishesAt: MonotonicInstant
     private var hasUnpublished = true
     private var isStopping = false
+    /// A frame that is being made.
+    private let packet: UnsafeMutableRawBufferPointer
 
     struct StreamKey: Hashable {
         let room: RoomNumber
@@ -50,6 +53,7 @@ final class AudioWorker {
     private static let resolutionNanoseconds: UInt64 = 1_000_000
     private static let publishMilliseconds: UInt64 = 250
     private static let endMillisecondsMax: UInt64 = 5_000
+    private static let mixEndMilliseconds: UInt64 = 500
     private static let outboxMessagesMax = 1 << 16
 
     init(index: Int, shared: Shared) throws(SystemFault) {
@@ -60,11 +64,14 @@ final class AudioWorker {
         publishesAt = now
         selector = try Selector(calls: calls)
         timer = try AbsoluteTimer()
+        unsafe packet = .allocate(byteCount: Concealer.packetBytesMax, alignment: 16)
         ringsWritten = Array(repeating: false, count: shared.loops)
         outbox = Array(repeating: [], count: shared.mailboxes.count)
         try selector.add(shared.wakes[index].descriptor, token: Token.wake, interest: .read)
         try selector.add(timer.descriptor, token: Token.timer, interest: .read)
     }
+
+    deinit { unsafe packet.deallocate() }
 
     /// Runs until told to stop.
     func run() {
@@ -120,11 +127,30 @@ final class AudioWorker {
     }
 
     private func release(_ buffer: PacedBuffer, _ stream: WorkerStream) {
+        if buffer.isConcealing { tick(buffer) }
         while buffer.playout.release(now: now) {
             counters.framesReleased &+= 1
             for route in buffer.routes where route.isActive {
                 write(buffer.playout.released, FrameTraits(rawValue: 0), to: route.interest)
             }
+        }
+    }
+
+    private func tick(_ buffer: PacedBuffer) {
+        guard let due = buffer.nextDeadline, due <= now else { return }
+        let late = now.nanoseconds(since: due)
+        if late > Concealer.tickNanoseconds { counters.deadlineMisses &+= 1 }
+        if late > RoomMix.ticksMadeUpMax * Concealer.tickNanoseconds {
+            counters.ticksShed &+= late / Concealer.tickNanoseconds
+            buffer.shed(late / Concealer.tickNanoseconds)
+        }
+        counters.ticks &+= 1
+        let byteCount = unsafe buffer.tick(into: packet, now: now)
+        guard byteCount > 0 else { return }
+        counters.encodes &+= 1
+        counters.framesReleased &+= 1
+        for route in buffer.routes where route.isActive {
+            unsafe write(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(packet)[..<byteCount]), FrameTraits(rawValue: 0), to: route.interest)
         }
     }
 
@@ -161,13 +187,27 @@ final class AudioWorker {
             return
         }
         let frame = unsafe RawSpan(_unsafeBytes: bytes)
-        guard let payload = try? MediaExtensions(frame: frame, flags: header.flags).payloadOffset else { return }
-        let packet = JitterPacket(header)
-        if !stream.buffers.isEmpty {
-            let ticks = stream.duration.ticks(of: frame, header, payload: payload)
-            for buffer in stream.buffers where buffer.isActive { _ = buffer.playout.insert(packet, frame: frame, durationTicks: ticks, now: now) }
-        }
+        guard let extensions = try? MediaExtensions(frame: frame, flags: header.flags) else { return }
         hasUnpublished = true
+        if header.flags.contains(.encrypted) {
+            if stream.isMixed || stream.buffers.contains(where: { $0.isConcealing }) { counters.framesEncrypted &+= 1 }
+            noteEncrypted(stream)
+        }
+        if !stream.buffers.isEmpty { pace(stream, header, frame, extensions) }
+        if stream.isMixed { mix(stream, header, frame) }
+    }
+
+    private func pace(_ stream: WorkerStream, _ header: MediaHeader, _ frame: RawSpan, _ extensions: MediaExtensions) {
+        let ticks = stream.duration.ticks(of: frame, header, payload: extensions.payloadOffset)
+        let packet = JitterPacket(header)
+        for buffer in stream.buffers where buffer.isActive {
+            if buffer.isConcealing {
+                let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
+                buffer.conceal(header, payload, extensions.packetTable.map { frame.extracting($0) }, now: now)
+            } else {
+                _ = buffer.playout.insert(packet, frame: frame, durationTicks: ticks, now: now)
+            }
+        }
     }
 
     /// A configuration goes on at once: it is of what comes.
@@ -186,16 +226,25 @@ final class AudioWorker {
     /// - Returns: false when the ring is full, and the frame is lost for that loop.
     @discardableResult
     func write(_ frame: RawSpan, _ traits: FrameTraits, to interest: RemoteInterest) -> Bool {
-        let ring = shared.rings[index][interest.loop]
-        guard let record = unsafe ring.tryReserve(RingRecord.headerBytes + frame.byteCount) else {
-            counters.framesLost &+= 1
-            return false
-        }
-        unsafe RingRecord(room: interest.room, slot: interest.slot, traits: traits, group: GroupStamp(bits: 0)).write(into: record)
-        unsafe frame.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(rebasing: record[RingRecord.headerBytes...]).copyMemory(from: $0) }
-        ring.commit()
-        ringsWritten[interest.loop] = true
+        guard let room = unsafe reserve(frame.byteCount, interest.loop, interest.room, interest.slot, traits) else { return false }
+        unsafe frame.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+        commit(interest.loop)
         return true
+    }
+
+    /// Room for a record in the ring to a loop, behind its header; `nil` when that is full.
+    func reserve(_ byteCount: Int, _ loop: Int, _ room: Handle, _ slot: StreamSlot, _ traits: FrameTraits) -> UnsafeMutableRawBufferPointer? {
+        guard let record = unsafe shared.rings[index][loop].tryReserve(RingRecord.headerBytes + byteCount) else {
+            counters.framesLost &+= 1
+            return nil
+        }
+        unsafe RingRecord(room: room, slot: slot, traits: traits, group: GroupStamp(bits: 0)).write(into: record)
+        return unsafe UnsafeMutableRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
+    }
+
+    func commit(_ loop: Int) {
+        shared.rings[index][loop].commit()
+        ringsWritten[loop] = true
     }
 
     private func wakeRings() {
@@ -263,7 +312,7 @@ final class AudioWorker {
     private func pace(_ order: PaceOrder) {
         guard let stream = addStream(order.room, order.entry) else { return }
         let known = stream.buffers.first { $0.variant == order.variant }
-        let buffer = known ?? PacedBuffer(order.variant, order.entry.info)
+        let buffer = known ?? PacedBuffer(order.variant, stream)
         if known == nil { stream.buffers.append(buffer) }
         let route = PacedBuffer.Route(interest: order.interest, isActive: order.isActive, audio: order.audio)
         if let place = buffer.routes.firstIndex(where: { $0.interest == order.interest }) {
@@ -273,9 +322,20 @@ final class AudioWorker {
             for other in stream.buffers { other.routes.removeAll { $0.interest == order.interest } }
             buffer.routes.append(route)
             sendConfiguration(stream, to: order.interest)
+            if let reason = buffer.reason { tellUndecodable(stream, order.interest, reason) }
         }
         if !buffer.isActive { buffer.reset() }
         settle(stream)
+    }
+
+    func giveUpConcealing(_ buffer: PacedBuffer, _ stream: WorkerStream, _ reason: RelayMessage.UnmixedReason) {
+        counters.departed.add(buffer.statistics)
+        buffer.giveUpConcealing(reason)
+        for route in buffer.routes { tellUndecodable(stream, route.interest, reason) }
+    }
+
+    private func tellUndecodable(_ stream: WorkerStream, _ interest: RemoteInterest, _ reason: RelayMessage.UnmixedReason) {
+        post(.audioNews(.undecodable(stream.room, stream: stream.id, slot: interest.slot, reason)), to: interest.loop)
     }
 
     private func unpace(_ room: RoomNumber, _ id: UInt32, _ interest: RemoteInterest) {
@@ -300,7 +360,9 @@ final class AudioWorker {
         guard !ending.isEmpty else { return }
         ending.removeAll { handle in
             guard let stream = streams[handle], let endsBy = stream.endsBy else { return true }
-            guard now >= endsBy || stream.buffers.allSatisfy({ $0.isEmpty }) && isMixedOut(stream) else { return false }
+            // What a mix holds of it is heard in half a second at most.
+            let isHeard = !stream.isMixed || endsBy.milliseconds(since: now) <= AudioWorker.endMillisecondsMax - AudioWorker.mixEndMilliseconds
+            guard now >= endsBy || stream.buffers.allSatisfy({ $0.isEmpty }) && isHeard else { return false }
             for buffer in stream.buffers {
                 for route in buffer.routes {
                     post(.audioNews(.paceEnded(stream.room, stream: stream.id, slot: route.interest.slot)), to: route.interest.loop)
@@ -328,9 +390,9 @@ final class AudioWorker {
             counters.departed.add(buffer.statistics)
             return true
         }
-        let isMixed = isHeardInMix(stream)
-        let isWanted = stream.endsBy == nil && (stream.isPaced || isMixed)
-        let audio = isWanted ? (isMixed ? mixAudio(stream).union(stream.pacedAudio) : stream.pacedAudio) : nil
+        let mixed = isHeardInMix(stream) ? stream.mix?.audio : nil
+        let isWanted = stream.endsBy == nil && (stream.isPaced || mixed != nil)
+        let audio = isWanted ? mixed?.union(stream.pacedAudio) ?? stream.pacedAudio : nil
         if isWanted != stream.asked.isWanted || audio != stream.asked.audio {
             stream.asked = (isWanted, audio)
             var layers = LayerSet()

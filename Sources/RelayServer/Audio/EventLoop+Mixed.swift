@@ -23,10 +23,11 @@ extension EventLoop {
         // What comes first, comes here: see MixPlacement.
         guard let slot = mixSlot(room, place: channels - 1, channels: channels) else { return }
         room.fanout.subscribe(subscriber, slot, now: now)
-        membership.mix = MixMembership(channels: channels)
+        let deliveries = deliveries(of: room)
+        deliveries.mixEntries &+= 1
+        membership.mix = MixMembership(channels: channels, entry: deliveries.mixEntries)
         followMix(channel, membership)
         if let duck = channel.audio?.duck, duck != 1 { setMixVolume(channel, membership, rampMilliseconds: 0) }
-        let deliveries = deliveries(of: room)
         if !deliveries.isMixed {
             deliveries.isMixed = true
             for slot in room.fanout.openSlots { addToMix(room, room.routes[slot.index].entry) }
@@ -79,7 +80,7 @@ extension EventLoop {
         let format = channel.audio.map { $0.route.receiveFormat } ?? .full
         let mode = channel.audio?.snapshot?.mode
         let order = MixOrder(
-            room: room.number, participant: membership.participant, loop: index, handle: room.handle, bounds: format.map { AudioBounds($0) },
+            room: room.number, participant: membership.participant, entry: mix.entry, loop: index, handle: room.handle, bounds: format.map { AudioBounds($0) },
             channels: mix.channels, isActive: slot.map { room.fanout.hears(subscriber, $0) } ?? false, isMeasurement: mode == .measurement,
             profile: .init(mode: mode))
         guard order != mix.told else { return }
@@ -159,8 +160,9 @@ extension EventLoop {
             return
         }
         let participant = unsafe ParticipantID(payload.load(as: UInt32.self))
+        let entry = unsafe payload.load(fromByteOffset: 4, as: UInt32.self)
         guard let handle = room.members.first(where: { $0.participant == participant })?.channel, let membership = channels[handle]?.membership,
-            let current = room.fanout.slot(of: MixMembership.stream, for: Int(membership.subscriber.index))
+            membership.mix?.entry == entry, let current = room.fanout.slot(of: MixMembership.stream, for: Int(membership.subscriber.index))
         else { return }
         let subscriber = Int(membership.subscriber.index)
         room.fanout.move(subscriber, from: current, to: slot, now: now)

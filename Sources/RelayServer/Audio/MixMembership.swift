@@ -5,6 +5,8 @@ import Signalling
 /// A member that gets its room's mix.
 struct MixMembership {
     var channels: Int
+    /// By the loop's count.
+    let entry: UInt32
     /// What the worker was told last.
     var told: MixOrder?
     /// What the client has set of the mix as a whole, and of streams that are in it.

@@ -7,8 +7,8 @@ struct MixRecord {
     private static let frameMark = 0x8000_0000
     private static let moveMark = 0x4000_0000
     private static let stereoBit = 0x100
-    /// Behind the ring's header: who is moved.
-    static let moveBytes = 4
+    /// Behind the ring's header: who is moved, and by which of its entries into the mix.
+    static let moveBytes = 8
 
     let room: Handle
     let place: Int

@@ -9,6 +9,8 @@ final class RoomDeliveries {
     var paced: [PacedSlot] = []
     /// By place, as the worker counts them.
     var mixSlots: [StreamSlot?] = []
+    /// Counts entries into the mix.
+    var mixEntries: UInt32 = 0
     /// The worker has been told of the room's streams.
     var isMixed = false
 

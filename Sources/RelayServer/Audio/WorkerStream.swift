@@ -18,6 +18,8 @@ final class WorkerStream {
     var budget: FrameBudget
     /// It is an input of its room's mix, or would be if it could.
     var isMixed = false
+    var mix: RoomMix?
+    var timescale: TimescaleMap
     /// Why it is not in the mix.
     var unmixed: RelayMessage.UnmixedReason?
     /// Its payload is encrypted between the ends.
@@ -32,6 +34,7 @@ final class WorkerStream {
         self.entry = entry
         id = entry.info.stream
         duration = FrameDuration(entry.info)
+        timescale = TimescaleMap(timescale: entry.info.ticksPerSecond)
         budget = FrameBudget(now: now)
     }
 
@@ -40,6 +43,12 @@ final class WorkerStream {
         var best: AudioBounds?
         for buffer in buffers { if let audio = buffer.audio { best = audio.union(best) } }
         return best
+    }
+
+    func leaveMix() {
+        isMixed = false
+        mix = nil
+        unmixed = nil
     }
 
     var isPaced: Bool { buffers.contains { $0.isActive } }
@@ -55,16 +64,31 @@ final class PacedBuffer {
 
     let variant: PacedVariant
     var routes: [Route] = []
-    /// Frames pass as they came; `nil`: they are made anew.
+    /// Frames pass as they came, late ones left out; of a buffer that conceals it is empty.
     var playout: PacedPlayout
+    /// `nil`: late frames are left out.
+    private(set) var concealer: Concealer?
+    /// Why it does not conceal though it was to.
+    private(set) var reason: RelayMessage.UnmixedReason?
 
-    init(_ variant: PacedVariant, _ info: RelayMessage.StreamInfo) {
+    init(_ variant: PacedVariant, _ stream: WorkerStream) {
         self.variant = variant
+        playout = PacedPlayout(PacedBuffer.configuration(stream.entry.info, variant))
+        guard variant.conceals else { return }
+        guard !stream.isEncrypted else {
+            reason = .encrypted
+            return
+        }
+        concealer = try? Concealer(stream.entry.info, variant)
+        if concealer == nil { reason = .codec }
+    }
+
+    static func configuration(_ info: RelayMessage.StreamInfo, _ variant: PacedVariant) -> JitterConfiguration {
         var configuration = JitterConfiguration()
         configuration.timescale = info.ticksPerSecond
         configuration.profile = variant.profile
         configuration.pinnedDelayMilliseconds = variant.pinnedMilliseconds
-        playout = PacedPlayout(configuration)
+        return configuration
     }
 
     var isActive: Bool { routes.contains { $0.isActive } }
@@ -75,11 +99,33 @@ final class PacedBuffer {
         return best
     }
 
-    var nextDeadline: MonotonicInstant? { playout.nextRelease }
+    var isConcealing: Bool { concealer != nil }
 
-    var isEmpty: Bool { playout.nextRelease == nil }
+    var nextDeadline: MonotonicInstant? { isConcealing ? concealer?.nextTick : playout.nextRelease }
 
-    var statistics: JitterStatistics { playout.statistics }
+    /// Everything that came is played.
+    var isEmpty: Bool { concealer?.isEmpty ?? (playout.nextRelease == nil) }
 
-    func reset() { playout.reset() }
+    var statistics: JitterStatistics { concealer?.statistics ?? playout.statistics }
+
+    func conceal(_ header: MediaHeader, _ payload: RawSpan, _ table: RawSpan?, now: MonotonicInstant) {
+        concealer?.insert(header, payload, table, now: now)
+    }
+
+    func tick(into frame: UnsafeMutableRawBufferPointer, now: MonotonicInstant) -> Int {
+        unsafe concealer?.tick(into: frame, now: now) ?? 0
+    }
+
+    func shed(_ ticks: UInt64) { concealer?.shed(ticks) }
+
+    /// From here on late frames are left out.
+    func giveUpConcealing(_ reason: RelayMessage.UnmixedReason) {
+        concealer = nil
+        self.reason = reason
+    }
+
+    func reset() {
+        playout.reset()
+        concealer?.reset()
+    }
 }

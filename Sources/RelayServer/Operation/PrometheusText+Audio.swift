@@ -25,7 +25,7 @@ extension PrometheusText {
         byLabel(
             "segue_audio_packets_total", "counter", "What became of packets in jitter buffers.", "outcome",
             [
-                "stored": totals.inserted, "late": totals.late, "duplicate": totals.duplicates, "malformed": totals.malformed,
+                "stored": totals.inserted &- totals.late &- totals.duplicates &- totals.malformed, "late": totals.late, "duplicate": totals.duplicates, "malformed": totals.malformed,
                 "discarded": totals.discarded,
             ])
         single("segue_audio_frames_released_total", "counter", "Frames that paced delivery gave out.", Double(counters.framesReleased))
@@ -38,6 +38,9 @@ extension PrometheusText {
             ])
         single("segue_audio_concealments_total", "counter", "Times that a jitter buffer began to conceal.", Double(totals.concealmentEvents))
         single("segue_audio_interruptions_total", "counter", "Concealments of 150 ms and more.", Double(totals.interruptions))
+        single(
+            "segue_audio_gains_refused_total", "counter", "Gains of listeners that were not given because mixPersonalMax others have some.",
+            Double(counters.gainsRefused))
         single("segue_audio_encodes_total", "counter", "Frames that were encoded.", Double(counters.encodes))
         single("segue_audio_ticks_total", "counter", "Ticks of mixes and of buffers that conceal.", Double(counters.ticks))
         single(
