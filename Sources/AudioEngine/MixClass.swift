@@ -59,22 +59,27 @@ struct MixClass: ~Copyable {
     }
 
     /// Takes an encoder, which goes on from the shared mix of the tick before; to be called before this tick's is made.
-    mutating func takeOwn(scratch: inout MutableRawSpan) -> Int? {
+    mutating func takeOwn(scratch: inout PacketSlots) -> Int? {
         guard let place = free.popLast() else { return nil }
         own[place].limiter.resume(from: shared.limiter)
-        own[place].warmUp(sharedMix.span(0..<sampleCount), scratch: &scratch)
+        Self.warmUp(&own[place], sharedMix, scratch: &scratch)
         return place
     }
 
     mutating func giveBack(_ place: Int) { free.append(place) }
 
     /// Prepares the shared encoder for listeners who come from another; to be called before this tick's mix is made.
-    mutating func join(tick: UInt64, scratch: inout MutableRawSpan) {
+    mutating func join(tick: UInt64, scratch: inout PacketSlots) {
         if shared.lastTick == tick - 1 {
             shared.breakPrediction()
         } else {
-            shared.warmUp(sharedMix.span(0..<sampleCount), scratch: &scratch)
+            Self.warmUp(&shared, sharedMix, scratch: &scratch)
         }
+    }
+
+    private static func warmUp(_ lane: inout MixLane, _ mix: borrowing SampleBlock, scratch: inout PacketSlots) {
+        var room = scratch.next()
+        lane.warmUp(mix.span(0..<mix.count), scratch: &room)
     }
 
     // MARK: Mixing
@@ -116,16 +121,22 @@ struct MixClass: ~Copyable {
     // MARK: Encoding
 
     /// - Returns: bytes, level in dBov, and whether silence only goes on.
-    mutating func encodeShared(tick: UInt64, into packet: inout MutableRawSpan) -> (byteCount: Int, decibels: Float, isSilence: Bool) {
-        let meanSquare = LevelMeter.meanSquare(sharedMix.span(0..<sampleCount))
-        let made = shared.encode(sharedMix.span(0..<sampleCount), isSilent: meanSquare == 0, tick: tick, into: &packet)
-        return (made.byteCount, LevelMeter.decibels(meanSquare: meanSquare), made.isSilence)
+    mutating func encodeShared(tick: UInt64, into packets: inout PacketSlots) -> (byteCount: Int, decibels: Float, isSilence: Bool) {
+        Self.encode(&shared, sharedMix, tick: tick, into: &packets)
     }
 
     /// The same of what ``mixOwn(_:of:_:clock:)`` made last.
-    mutating func encodeOwn(_ place: Int, tick: UInt64, into packet: inout MutableRawSpan) -> (byteCount: Int, decibels: Float, isSilence: Bool) {
-        let meanSquare = LevelMeter.meanSquare(ownMix.span(0..<sampleCount))
-        let made = own[place].encode(ownMix.span(0..<sampleCount), isSilent: meanSquare == 0, tick: tick, into: &packet)
+    mutating func encodeOwn(_ place: Int, tick: UInt64, into packets: inout PacketSlots) -> (byteCount: Int, decibels: Float, isSilence: Bool) {
+        Self.encode(&own[place], ownMix, tick: tick, into: &packets)
+    }
+
+    private static func encode(
+        _ lane: inout MixLane, _ mix: borrowing SampleBlock, tick: UInt64, into packets: inout PacketSlots
+    ) -> (byteCount: Int, decibels: Float, isSilence: Bool) {
+        let samples = mix.span(0..<mix.count)
+        let meanSquare = LevelMeter.meanSquare(samples)
+        var room = packets.next()
+        let made = lane.encode(samples, isSilent: meanSquare == 0, tick: tick, into: &room)
         return (made.byteCount, LevelMeter.decibels(meanSquare: meanSquare), made.isSilence)
     }
 }

@@ -1,4 +1,5 @@
 package import MediaProtocol
+package import RelayBase
 
 /// What a room's mixer is made for.
 package struct MixerConfiguration: Sendable, Hashable {

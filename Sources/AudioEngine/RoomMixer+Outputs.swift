@@ -1,3 +1,5 @@
+internal import RelayBase
+
 extension RoomMixer {
     /// Adds a listener.
     ///

@@ -60,8 +60,7 @@ extension RoomMixer {
     private mutating func takeOwn(_ index: Int) {
         let place = outputs[index].mixClass
         if classes[place].freeCount == 0 { try? classes[place].addOwn(configuration) }
-        var scratch = packets.next()
-        outputs[index].own = classes[place].takeOwn(scratch: &scratch)
+        outputs[index].own = classes[place].takeOwn(scratch: &packets)
         warmUpsTotal &+= 1
     }
 
@@ -74,8 +73,7 @@ extension RoomMixer {
                 isJoined = true
             }
             guard isJoined else { continue }
-            var scratch = packets.next()
-            classes[place].join(tick: ticks, scratch: &scratch)
+            classes[place].join(tick: ticks, scratch: &packets)
         }
     }
 
@@ -84,8 +82,7 @@ extension RoomMixer {
         for place in 0..<classes.endIndex where classes.isLive(place) {
             classes[place].mixShared(contributions)
             guard classes[place].sharedCount > 0 else { continue }
-            var room = packets.next()
-            let made = classes[place].encodeShared(tick: ticks, into: &room)
+            let made = classes[place].encodeShared(tick: ticks, into: &packets)
             let packet = append(made, isVoice: isVoice, isShared: true)
             for index in outputs.indices where outputs[index].mixClass == place && outputs[index].own == nil { outputs[index].place = packet }
         }
@@ -93,8 +90,7 @@ extension RoomMixer {
             guard let own = outputs[index].own else { continue }
             let place = outputs[index].mixClass
             classes[place].mixOwn(own, of: outputs[index], contributions, clock: clock)
-            var room = packets.next()
-            let made = classes[place].encodeOwn(own, tick: ticks, into: &room)
+            let made = classes[place].encodeOwn(own, tick: ticks, into: &packets)
             outputs[index].place = append(made, isVoice: isVoice, isShared: false)
         }
     }

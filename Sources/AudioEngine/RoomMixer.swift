@@ -1,6 +1,6 @@
 package import JitterBuffer
 package import MediaProtocol
-package import RelayBase
+internal import RelayBase
 
 /// Mixes what is said in a room: everybody hears everybody but himself, and what is common to many is encoded once.
 ///
