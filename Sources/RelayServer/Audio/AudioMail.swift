@@ -30,7 +30,7 @@ struct PaceOrder: Sendable {
     /// Somebody takes frames there now.
     let isActive: Bool
     /// What the best of them can play; `nil`: nothing.
-    let audio: AudioBounds?
+    let audio: WantedFormat?
 }
 
 /// Who gets a room's mix, and in what form.
@@ -43,7 +43,7 @@ struct MixOrder: Sendable, Equatable {
     /// The room on that loop.
     let handle: Handle
     /// What its output can play; `nil`: nothing.
-    let bounds: AudioBounds?
+    let bounds: WantedFormat?
     let channels: Int
     /// Whether it takes anything now.
     let isActive: Bool

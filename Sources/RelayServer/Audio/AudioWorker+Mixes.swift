@@ -267,7 +267,7 @@ extension AudioWorker {
         for place in mix.shares[share].listeners.indices {
             mix.shares[share].listeners[place].mix = mix.mixer.encode(of: mix.shares[share].listeners[place].participant.value)
         }
-        mix.shares[share].placement.assign(&mix.shares[share].listeners, mixCount: mixCount)
+        mix.shares[share].seat(mixCount: mixCount)
         let (loop, room) = (mix.shares[share].loop, mix.shares[share].room)
         for place in mix.shares[share].listeners.indices where mix.shares[share].listeners[place].hasMoved {
             let listener = mix.shares[share].listeners[place]
@@ -282,17 +282,19 @@ extension AudioWorker {
             guard let number = mix.shares[share].placement.mixes[place] else { continue }
             let slot = MixRecord.slot(frameOf: place, channels: mix.shares[share].placement.channels[place])
             let packet = mix.mixer.packet(number)
-            let bytes = mix.mixer.encoded(number)
-            guard let record = unsafe reserve(MediaHeader.byteCount + bytes.byteCount, loop, room, slot, FrameTraits(rawValue: 0)) else { continue }
+            let byteCount = MediaHeader.byteCount + mix.mixer.encoded(number).byteCount
+            guard let record = unsafe reserve(byteCount, loop, room, slot, FrameTraits(rawValue: 0)) else { continue }
             let header = MediaHeader(
                 kind: .audio, flags: packet.isSilence ? .silence : [], level: packet.level, stream: StreamID(MixMembership.stream),
                 sequence: mix.sequence, timestamp: mix.timestamp)
             unsafe header.write(into: record)
-            unsafe bytes.withUnsafeBytes {
-                unsafe UnsafeMutableRawBufferPointer(rebasing: record[MediaHeader.byteCount...]).copyMemory(from: $0)
-            }
+            unsafe AudioWorker.copy(mix.mixer.encoded(number), behindHeaderOf: record)
             commit(loop)
         }
+    }
+
+    private static func copy(_ packet: RawSpan, behindHeaderOf frame: UnsafeMutableRawBufferPointer) {
+        unsafe packet.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(rebasing: frame[MediaHeader.byteCount...]).copyMemory(from: $0) }
     }
 
     // MARK: Statistics

@@ -203,7 +203,11 @@ final class AudioWorker {
         for buffer in stream.buffers where buffer.isActive {
             if buffer.isConcealing {
                 let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
-                buffer.conceal(header, payload, extensions.packetTable.map { frame.extracting($0) }, now: now)
+                if let table = extensions.packetTable {
+                    buffer.conceal(header, payload, frame.extracting(table), now: now)
+                } else {
+                    buffer.conceal(header, payload, nil, now: now)
+                }
             } else {
                 _ = buffer.playout.insert(packet, frame: frame, durationTicks: ticks, now: now)
             }

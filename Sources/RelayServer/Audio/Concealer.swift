@@ -31,16 +31,18 @@ struct Concealer: ~Copyable {
     /// - Throws: `unsupportedCodec` for all but Opus, since the stream's codec stays what it is.
     init(_ info: RelayMessage.StreamInfo, _ variant: PacedVariant) throws(AudioFault) {
         guard let description = AudioStreamDescription(info), description.codec == .opus else { throw .unsupportedCodec }
-        channels = min(Int(description.channels), 2)
-        stream = StreamID(info.stream)
-        ticksPerFrame = UInt32(clamping: info.ticksPerSecond / 50)
+        let channels = min(Int(description.channels), 2)
         let decoder = try StreamDecoder(description, outputRate: Concealer.sampleRate, outputChannels: channels)
         var configuration = PacedBuffer.configuration(info, variant)
         configuration.sampleRate = Concealer.sampleRate
         configuration.channels = channels
-        buffer = AudioJitterBuffer(configuration, decoder: decoder)
-        encoder = try OpusFrameEncoder(
+        let encoder = try OpusFrameEncoder(
             sampleRate: Concealer.sampleRate, channels: channels, OpusSettings(bitsPerSecond: channels == 2 ? 48_000 : 32_000))
+        self.channels = channels
+        self.encoder = encoder
+        buffer = AudioJitterBuffer(configuration, decoder: decoder)
+        stream = StreamID(info.stream)
+        ticksPerFrame = UInt32(clamping: info.ticksPerSecond / 50)
         samples = [Float](repeating: 0, count: Concealer.pullCount * 2 * channels)
     }
 
@@ -80,10 +82,14 @@ struct Concealer: ~Copyable {
         nextTick = nextTick?.advanced(byNanoseconds: Concealer.tickNanoseconds)
         var isWaiting = true
         var mediaTimestamp: UInt32 = 0
+        // Taken out while it is filled: two parts of one value cannot be changed at once.
+        var block: [Float] = []
+        swap(&block, &samples)
+        defer { swap(&block, &samples) }
         for half in 0..<2 {
             let start = half * Concealer.pullCount * channels
-            var span = samples.mutableSpan
-            var room = span.extracting(start..<start + Concealer.pullCount * channels)
+            var span = block.mutableSpan
+            var room = span._mutatingExtracting(start..<start + Concealer.pullCount * channels)
             let outcome = buffer.pull(into: &room, now: now)
             if half == 0 { mediaTimestamp = outcome.mediaTimestamp }
             if outcome.decision != .wait { isWaiting = false }
@@ -96,10 +102,10 @@ struct Concealer: ~Copyable {
             }
             return 0
         }
-        return encode(into: frame, mediaTimestamp)
+        return unsafe encode(block, into: frame, mediaTimestamp)
     }
 
-    private mutating func encode(into frame: UnsafeMutableRawBufferPointer, _ mediaTimestamp: UInt32) -> Int {
+    private mutating func encode(_ samples: [Float], into frame: UnsafeMutableRawBufferPointer, _ mediaTimestamp: UInt32) -> Int {
         if isBeginning { timestamp = mediaTimestamp }
         let level = meter.measure(samples.span, milliseconds: 20)
         var room = unsafe MutableRawSpan(_unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: frame[MediaHeader.byteCount...]))

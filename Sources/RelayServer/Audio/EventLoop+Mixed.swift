@@ -80,7 +80,7 @@ extension EventLoop {
         let format = channel.audio.map { $0.route.receiveFormat } ?? .full
         let mode = channel.audio?.snapshot?.mode
         let order = MixOrder(
-            room: room.number, participant: membership.participant, entry: mix.entry, loop: index, handle: room.handle, bounds: format.map { AudioBounds($0) },
+            room: room.number, participant: membership.participant, entry: mix.entry, loop: index, handle: room.handle, bounds: format?.wanted,
             channels: mix.channels, isActive: slot.map { room.fanout.hears(subscriber, $0) } ?? false, isMeasurement: mode == .measurement,
             profile: .init(mode: mode))
         guard order != mix.told else { return }

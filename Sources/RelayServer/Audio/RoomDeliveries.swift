@@ -31,7 +31,7 @@ struct PacedSlot {
     let variant: PacedVariant
     let slot: StreamSlot
     /// What the worker was told last.
-    var told: (isActive: Bool, audio: AudioBounds?)?
+    var told: (isActive: Bool, audio: WantedFormat?)?
     /// The stream has ended, and what its buffer holds is still to come.
     var hasEnded = false
     /// Late frames are dropped instead of concealed.

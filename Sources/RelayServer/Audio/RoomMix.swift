@@ -12,6 +12,8 @@ final class RoomMix {
         var room: Handle
         var listeners: [MixListener] = []
         var placement = MixPlacement()
+
+        mutating func seat(mixCount: Int) { placement.assign(&listeners, mixCount: mixCount) }
     }
 
     /// Somebody who gets the mix, wherever.
@@ -49,7 +51,7 @@ final class RoomMix {
         configuration.inputsMax = limits.mixStreamsMax
         configuration.outputsMax = max(limits.participantsPerRoomMax, 1)
         // As many as there can be: bandwidths by channels, and the mode that measures.
-        configuration.formatsMax = AudioBounds.bandwidths * AudioBounds.channelsMax * 2
+        configuration.formatsMax = AudioBandwidth.allCases.count * WantedFormat.channelsMax * 2
         configuration.seed = UInt64(room.value)
         mixer = RoomMixer(configuration)
     }
@@ -60,8 +62,8 @@ final class RoomMix {
     func shed(_ ticks: UInt64) { shedTicks &+= UInt32(truncatingIfNeeded: ticks) }
 
     /// The best that its listeners can play.
-    var audio: AudioBounds? {
-        var best: AudioBounds?
+    var audio: WantedFormat? {
+        var best: WantedFormat?
         for (_, output) in outputs where output.isMade { if let bounds = output.order.bounds { best = bounds.union(best) } }
         return best
     }
@@ -82,12 +84,11 @@ final class RoomMix {
     /// Listeners that need an encoder for their gains.
     var personalCount: Int { outputs.values.count { !$0.gains.isEmpty } }
 
-    func format(of order: MixOrder, _ bounds: AudioBounds) -> MixFormat {
+    func format(of order: MixOrder, _ bounds: WantedFormat) -> MixFormat {
         let channels = min(order.channels, bounds.channels)
-        let bandwidth = AudioBandwidth(rawValue: UInt8(clamping: bounds.bandwidth)) ?? .fullband
         return MixFormat(
-            participant: order.participant.value, bandwidth: bandwidth, channels: channels,
-            bitsPerSecond: RoomMix.bitsPerSecond(bandwidth) * (channels == 2 ? 3 : 2) / 2, isMeasurement: order.isMeasurement)
+            participant: order.participant.value, bandwidth: bounds.bandwidth, channels: channels,
+            bitsPerSecond: RoomMix.bitsPerSecond(bounds.bandwidth) * (channels == 2 ? 3 : 2) / 2, isMeasurement: order.isMeasurement)
     }
 
     /// Of one channel: good speech (RFC 6716 §2.1.1).

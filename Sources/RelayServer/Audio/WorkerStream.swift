@@ -25,7 +25,7 @@ final class WorkerStream {
     /// Its payload is encrypted between the ends.
     var isEncrypted = false
     /// What the publisher's loop was told last.
-    var asked: (isWanted: Bool, audio: AudioBounds?) = (false, nil)
+    var asked: (isWanted: Bool, audio: WantedFormat?) = (false, nil)
     /// The stream has ended: until then its buffers are played out.
     var endsBy: MonotonicInstant?
 
@@ -39,8 +39,8 @@ final class WorkerStream {
     }
 
     /// The best that anybody who gets it paced can play; `nil`: nobody takes it.
-    var pacedAudio: AudioBounds? {
-        var best: AudioBounds?
+    var pacedAudio: WantedFormat? {
+        var best: WantedFormat?
         for buffer in buffers { if let audio = buffer.audio { best = audio.union(best) } }
         return best
     }
@@ -59,7 +59,7 @@ final class PacedBuffer {
     struct Route {
         var interest: RemoteInterest
         var isActive: Bool
-        var audio: AudioBounds?
+        var audio: WantedFormat?
     }
 
     let variant: PacedVariant
@@ -93,8 +93,8 @@ final class PacedBuffer {
 
     var isActive: Bool { routes.contains { $0.isActive } }
 
-    var audio: AudioBounds? {
-        var best: AudioBounds?
+    var audio: WantedFormat? {
+        var best: WantedFormat?
         for route in routes where route.isActive { if let audio = route.audio { best = audio.union(best) } }
         return best
     }
