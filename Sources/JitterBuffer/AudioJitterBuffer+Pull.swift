@@ -28,15 +28,19 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
 
     /// Whether the first packet is due; what is too old for the live edge goes.
     private mutating func begin(wanted: Int64, now: Int64) -> Bool {
-        guard store.count > 0 else { return false }
-        while store.count > 1, !isDraining, delay(of: store[1].ticks, now: now) >= wanted {
+        guard let first = store.first else { return false }
+        packetTicks = first.durationTicks
+        let due = wanted + lead - PlayoutControl.slackMicroseconds
+        while store.count > 1, !isDraining, delay(of: store[1].ticks, now: now) >= due {
             store.removeFirst()
             counters.discarded &+= 1
         }
         let oldest = store[0]
-        guard isDraining || delay(of: oldest.ticks, now: now) >= wanted - Self.earlyMicroseconds else { return false }
+        guard isDraining || delay(of: oldest.ticks, now: now) >= due else { return false }
         isWaiting = false
         enter(oldest)
+        mustJoin = false
+        isFirst = true
         return true
     }
 
@@ -52,13 +56,19 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         guard !isDraining else { return .normal }
         skip(wanted: wanted, now: now)
         guard !configuration.isMeasurement, bridged == 0, !isSilence else { return .normal }
-        let excess = delay(of: endTicks, now: now) - wanted
-        switch control.advise(excess: excess, target: wanted, isQuiet: isQuiet, now: now) {
+        let excess = delay(of: endTicks, now: now) - lead - wanted
+        switch control.advise(excess: excess, target: wanted, lead: lead, isQuiet: isQuiet, now: now) {
         case .keep: return .normal
         case .accelerate(let most): return accelerate(most, isFast: false, now: now)
         case .fastAccelerate(let most): return accelerate(most, isFast: true, now: now)
         case .expand(let most): return expand(most, now: now)
         }
+    }
+
+    /// By how much the next packet is needed before it plays: it must be there when the pull begins in the midst of which it begins.
+    private var lead: Int64 {
+        let short = max(pullCount - scale.samples(ticks: packetTicks), 0)
+        return scale.microseconds(samples: max(queue.count % pullCount, short))
     }
 
     /// Drops the oldest packets while more waits than may be, silent ones while more waits than should.
