@@ -1,0 +1,132 @@
+import JitterBuffer
+import MediaProtocol
+import RelayBase
+
+/// This project's buffer, pulled each 10 ms.
+enum BufferPlayer {
+    /// What a pull was.
+    struct Pull {
+        var time: Int64
+        var decision: PlayoutDecision
+        var targetMilliseconds: Int
+        var levelMilliseconds: Int
+        /// Of what is played, behind the fastest packet of the trace.
+        var behindMilliseconds: Double
+    }
+
+    struct Result {
+        var playout: Playout
+        var pulls: [Pull]
+        var statistics: JitterStatistics
+    }
+
+    static func configuration(_ trace: ArrivalTrace, profile: JitterProfile = .balanced) -> JitterConfiguration {
+        var configuration = JitterConfiguration()
+        configuration.sampleRate = SpeechSignal.sampleRate
+        configuration.timescale = Int(trace.timescale)
+        configuration.profile = profile
+        return configuration
+    }
+
+    static func play(_ trace: ArrivalTrace, _ configuration: JitterConfiguration, player: String = "segue") -> Result {
+        let ticksPerSample = Double(trace.timescale) / Double(SpeechSignal.sampleRate)
+        let decoder = SignalDecoder(
+            sampleCount: Int((Double(trace.packetTicks) / ticksPerSample).rounded()), ticksPerSample: ticksPerSample, channels: configuration.channels)
+        var buffer = AudioJitterBuffer(configuration, decoder: decoder)
+        var playout = Playout(player: player, pointMilliseconds: 10)
+        var pulls: [Pull] = []
+        let arrivals = trace.arrivals
+        let fastest = zip(trace.packets, trace.mediaTimes()).compactMap { packet, time in packet.received.map { $0 - time } }.min() ?? 0
+        let firstTimestamp = trace.packets.first?.timestamp ?? 0
+        let perPull = SpeechSignal.sampleRate / 100
+        var samples = [Float](repeating: 0, count: perPull * configuration.channels)
+        var payload = [UInt8](repeating: 0, count: 2_048)
+        var next = 0
+        var hasBegun = false
+        var isInPause = false
+        var last = JitterStatistics()
+        var now = ((arrivals.first?.received ?? 0) + Schedule.grid - 1) / Schedule.grid * Schedule.grid
+        while now <= trace.end {
+            let instant = MonotonicInstant(nanoseconds: UInt64(now))
+            while next < arrivals.count, let received = arrivals[next].received, received <= now {
+                let packet = arrivals[next]
+                let count = SignalDecoder.write(packet, into: &payload)
+                _ = buffer.insert(
+                    JitterPacket(
+                        sequence: packet.sequence, timestamp: packet.timestamp, isDiscontinuity: packet.isDiscontinuity, isSilence: packet.isSilence),
+                    payload: unsafe payload.span.bytes.extracting(first: count), now: MonotonicInstant(nanoseconds: UInt64(received)))
+                isInPause = packet.isSilence
+                next += 1
+            }
+            var span = samples.mutableSpan
+            let outcome = buffer.pull(into: &span, now: instant)
+            let statistics = buffer.statistics
+            var point = Playout.Point(time: now, delayMilliseconds: nil, concealed: 0)
+            let concealed = Int(statistics.concealedSamples - last.concealedSamples)
+            let played = Int(statistics.samplesPlayed - last.samplesPlayed) - concealed
+            if played > 0, outcome.decision != .wait, outcome.decision != .comfortNoise {
+                hasBegun = true
+                point.delayMilliseconds = Double(statistics.delaySampleMilliseconds - last.delaySampleMilliseconds) / Double(played)
+            }
+            point.concealed = hasBegun ? min(1, Double(concealed) / Double(perPull)) : 0
+            // Silence that no pause of the sender explains is concealment, whatever the buffer calls it.
+            if hasBegun, outcome.decision == .wait || (outcome.decision == .comfortNoise && !trace.hasPauses), !isInPause { point.concealed = 1 }
+            playout.points.append(point)
+            let ticks = Int64(Int32(bitPattern: outcome.mediaTimestamp &- firstTimestamp))
+            pulls.append(
+                Pull(
+                    time: now, decision: outcome.decision, targetMilliseconds: buffer.targetMilliseconds, levelMilliseconds: buffer.levelMilliseconds,
+                    behindMilliseconds: Double(now - fastest) / 1e6 - Double(ticks) * 1_000 / Double(trace.timescale)))
+            last = statistics
+            now += Schedule.grid
+        }
+        playout.finish()
+        let all = Double(max(1, last.samplesPlayed))
+        playout.stretchRatio = Double(last.removedByAccelerate + last.insertedByExpand) / all
+        playout.droppedRatio = Double(last.late + last.discarded) / Double(max(1, trace.packets.count))
+        return Result(playout: playout, pulls: pulls, statistics: last)
+    }
+}
+
+/// Makes sound of packets that say where in the signal they are.
+struct SignalDecoder: JitterDecoder {
+    let sampleRate = SpeechSignal.sampleRate
+    let channels: Int
+    private let packetSamples: Int
+    private let ticksPerSample: Double
+
+    init(sampleCount: Int, ticksPerSample: Double, channels: Int) {
+        packetSamples = sampleCount
+        self.ticksPerSample = ticksPerSample
+        self.channels = channels
+    }
+
+    /// - Returns: bytes of the payload.
+    static func write(_ packet: TracePacket, into payload: inout [UInt8]) -> Int {
+        for place in 0..<4 { payload[place] = UInt8(truncatingIfNeeded: packet.timestamp >> UInt32(24 - 8 * place)) }
+        return min(payload.count, max(4, packet.byteCount))
+    }
+
+    func sampleCount(of payload: RawSpan) -> Int { payload.byteCount >= 4 ? packetSamples : 0 }
+
+    func redundantSampleCount(of payload: RawSpan) -> Int { 0 }
+
+    mutating func decode(_ payload: RawSpan, into samples: inout MutableSpan<Float>) -> Int {
+        guard payload.byteCount >= 4, samples.count >= packetSamples * channels else { return 0 }
+        var timestamp: UInt32 = 0
+        for place in 0..<4 { timestamp = timestamp << 8 | UInt32(unsafe payload.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
+        let signal = SpeechSignal.samples
+        var place = Int(Double(timestamp) / ticksPerSample) % signal.count
+        for number in 0..<packetSamples {
+            for channel in 0..<channels { samples[number * channels + channel] = signal[place] }
+            place = place + 1 == signal.count ? 0 : place + 1
+        }
+        return packetSamples
+    }
+
+    mutating func decodeRedundancy(of payload: RawSpan, sampleCount: Int, into samples: inout MutableSpan<Float>) -> Int { 0 }
+
+    mutating func conceal(sampleCount: Int, into samples: inout MutableSpan<Float>) -> Int { 0 }
+
+    mutating func reset() {}
+}

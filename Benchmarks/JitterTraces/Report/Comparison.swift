@@ -1,0 +1,80 @@
+import JitterBuffer
+
+/// One trace, played by everyone.
+struct Comparison {
+    let trace: ArrivalTrace
+    let ours: BufferPlayer.Result
+    let speex: Playout
+    let fixed: Playout
+    let oracle: Playout
+    /// Where the trace has a stall of 2 s and one target before: how long until what is played was back within 20 ms of that.
+    let recovery: Recovery?
+
+    init(_ trace: ArrivalTrace, profile: JitterProfile = .balanced) {
+        self.trace = trace
+        ours = BufferPlayer.play(trace, BufferPlayer.configuration(trace, profile: profile))
+        speex = SpeexPlayer.play(trace)
+        // Both at our concealed ratio.
+        fixed = Schedule.fixed(trace, concealedRatio: ours.playout.concealedRatio)
+        oracle = Oracle.play(trace, concealedRatio: ours.playout.concealedRatio)
+        recovery = Recovery(trace, ours.pulls)
+    }
+
+    var players: [Playout] { [ours.playout, speex, fixed, oracle] }
+}
+
+/// How long the delay stays up after a stall of about 2 s.
+struct Recovery {
+    let targetMilliseconds: Int
+    /// Seconds from the end of the stall; `nil`: never within the trace.
+    let seconds: Double?
+
+    static let secondsMax = 5.0
+    static let toleranceMilliseconds = 20.0
+    /// Within tolerance for so long counts.
+    private static let steadyPulls = 50
+
+    init?(_ trace: ArrivalTrace, _ pulls: [BufferPlayer.Pull]) {
+        let times = trace.arrivals.compactMap(\.received)
+        guard let gap = zip(times, times.dropFirst()).max(by: { $0.1 - $0.0 < $1.1 - $1.0 }), (1_800_000_000...2_500_000_000).contains(gap.1 - gap.0) else {
+            return nil
+        }
+        guard let before = pulls.last(where: { $0.time <= gap.0 }) else { return nil }
+        targetMilliseconds = before.targetMilliseconds
+        let bound = Double(before.targetMilliseconds) + Self.toleranceMilliseconds
+        var steady = 0
+        var found: Double?
+        for pull in pulls where pull.time >= gap.1 {
+            steady = pull.decision != .wait && pull.behindMilliseconds <= bound ? steady + 1 : 0
+            if steady == Self.steadyPulls {
+                found = Double(pull.time - gap.1) / 1e9 - Double(Self.steadyPulls - 1) / 100
+                break
+            }
+        }
+        seconds = found
+    }
+
+    var holds: Bool { seconds.map { $0 <= Self.secondsMax } ?? false }
+}
+
+/// Better than libspeexdsp's on one axis at least, worse on none.
+struct Dominance {
+    /// Smaller differences are none: a millisecond, a tenth of a percent.
+    static let delayTolerance = 1.0
+    static let concealedTolerance = 0.001
+
+    let better: [String]
+    let worse: [String]
+
+    init(_ ours: Playout, _ other: Playout) {
+        let axes: [(name: String, difference: Double, tolerance: Double)] = [
+            ("delay", ours.meanDelay - other.meanDelay, Self.delayTolerance),
+            ("concealed", ours.concealedRatio - other.concealedRatio, Self.concealedTolerance),
+            ("interruptions", Double(ours.interruptions - other.interruptions), 0.5),
+        ]
+        better = axes.filter { $0.difference < -$0.tolerance }.map(\.name)
+        worse = axes.filter { $0.difference > $0.tolerance }.map(\.name)
+    }
+
+    var holds: Bool { !better.isEmpty && worse.isEmpty }
+}
