@@ -15,6 +15,7 @@ from support.relay import Relay, binary  # noqa: E402
 from support.traffic import TRAFFIC, Judge, Verdict  # noqa: E402
 
 VERDICT = pytest.StashKey[tuple[Verdict, Description]]()
+WORKERS = pytest.StashKey[list[tuple[list[str], dict[str, int]]]]()
 FAULTS_SHOWN_MAX = 50
 
 
@@ -29,14 +30,30 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Holds every control message of the run against the protocol's description; one that is not in it fails the run."""
-    if not TRAFFIC.records:
-        return
+    """Holds every control message of the run against the protocol's description; one that is not in it fails the run.
+
+    Of benches that run side by side, each worker judges its own messages, and the run what they found together.
+    """
     description = Description.of_binary()
     verdict = Judge(description).judge(TRAFFIC.records)
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["verdict"] = (verdict.faults, dict(verdict.seen))
+        return
+    for faults, seen in session.config.stash.get(WORKERS, []):
+        verdict.faults.extend(faults)
+        verdict.seen.update(seen)
+    if not verdict.seen and not verdict.faults:
+        return
     session.config.stash[VERDICT] = verdict, description
     if verdict.faults and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error) -> None:  # noqa: ANN001
+    """A worker has ended; what it found is there unless it was killed, which fails the run by itself."""
+    if (found := getattr(node, "workeroutput", {}).get("verdict")) is not None:
+        node.config.stash.setdefault(WORKERS, []).append(found)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -1,42 +1,5 @@
 package import RelayBase
 
-/// What the best of an audio stream's subscribers can use of it.
-package struct WantedFormat: Hashable, Sendable {
-    /// 1 or 2.
-    package private(set) var channels: Int
-    package private(set) var bandwidth: AudioBandwidth
-
-    package init(channels: Int, bandwidth: AudioBandwidth) {
-        self.channels = min(max(channels, 1), ReceiveFormat.channelsMax)
-        self.bandwidth = bandwidth
-    }
-
-    /// Everything.
-    package static let full = ReceiveFormat.full.wanted
-
-    /// What another subscriber can use, too.
-    package mutating func formUnion(_ other: WantedFormat) {
-        channels = max(channels, other.channels)
-        bandwidth = max(bandwidth, other.bandwidth)
-    }
-
-    package func union(_ other: WantedFormat?) -> WantedFormat {
-        guard let other else { return self }
-        var both = self
-        both.formUnion(other)
-        return both
-    }
-
-    package func covers(_ other: WantedFormat) -> Bool { union(other) == self }
-}
-
-extension WantedFormat? {
-    /// `nil`: nobody hears it.
-    package mutating func formUnion(_ other: WantedFormat?) {
-        self = self?.union(other) ?? other
-    }
-}
-
 /// What a publisher is told of the format that is wanted of its stream: better at once, less when that has lasted a moment.
 package struct FormatDemand: Sendable {
     package static let lessMilliseconds: UInt64 = 500

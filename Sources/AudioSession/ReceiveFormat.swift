@@ -1,37 +1,7 @@
-/// Opus' audio bandwidths (RFC 6716 §2, table 1).
-package enum AudioBandwidth: String, CaseIterable, Comparable, Sendable {
-    case narrowband
-    case mediumband
-    case wideband
-    case superwideband
-    case fullband
-
-    /// The sample rate that carries it, in hertz.
-    package var sampleRate: Double {
-        switch self {
-        case .narrowband: 8_000
-        case .mediumband: 12_000
-        case .wideband: 16_000
-        case .superwideband: 24_000
-        case .fullband: 48_000
-        }
-    }
-
-    /// The smallest that carries all that an output of this sample rate can play.
-    package init(sampleRate: Double) {
-        self = AudioBandwidth.allCases.first { sampleRate <= $0.sampleRate } ?? .fullband
-    }
-
-    package static func < (left: AudioBandwidth, right: AudioBandwidth) -> Bool {
-        left.sampleRate < right.sampleRate
-    }
-}
+package import RelayBase
 
 /// What an output plays: whatever is sent beyond it is wasted.
 package struct ReceiveFormat: Hashable, Sendable {
-    /// Opus has one or two; a stream may have more, which the client mixes down itself.
-    package static let channelsMax = 2
-
     /// Hertz.
     package let sampleRate: Double
     /// 1 or 2.
@@ -39,11 +9,11 @@ package struct ReceiveFormat: Hashable, Sendable {
     package let bandwidth: AudioBandwidth
 
     /// Nothing is known of the output.
-    package static let full = ReceiveFormat(sampleRate: 48_000, channels: channelsMax)
+    package static let full = ReceiveFormat(sampleRate: 48_000, channels: WantedFormat.channelsMax)
 
     private init(sampleRate: Double, channels: Int) {
         self.sampleRate = sampleRate
-        self.channels = min(channels, ReceiveFormat.channelsMax)
+        self.channels = min(channels, WantedFormat.channelsMax)
         bandwidth = AudioBandwidth(sampleRate: sampleRate)
     }
 

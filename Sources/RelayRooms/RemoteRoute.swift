@@ -33,7 +33,7 @@ package struct RemoteRoute {
     /// What somebody there wants; more temporal layers go from the next key frame on, since the loop caches what it gets for its joiners.
     package private(set) var wanted = LayerSet()
     /// What the best of those that hear the stream there can play of it; `nil`: nobody does.
-    package var audio: AudioBounds?
+    package var audio: WantedFormat?
     /// Frames that refer to a lost one are of no use there.
     package var awaitsKey = SpatialLayers()
     package var owesConfiguration = SpatialLayers()
@@ -88,7 +88,7 @@ extension [RemoteRoute] {
     }
 
     /// The best that somebody on these loops, or on this one, can play.
-    package func wantedAudio(with here: AudioBounds?) -> AudioBounds? {
+    package func wantedAudio(with here: WantedFormat?) -> WantedFormat? {
         reduce(here) { best, route in route.audio.map { $0.union(best) } ?? best }
     }
 

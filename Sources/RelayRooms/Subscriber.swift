@@ -126,7 +126,7 @@ package struct Subscriber: ~Copyable {
     /// Whether ``residue`` ends a frame that is still to be accounted as delivered.
     var residueEndsFrame = false
     /// What its output can play of audio; `nil`: nothing.
-    var audioBounds: AudioBounds? = .full
+    var audioBounds: WantedFormat? = .full
     /// Nothing is given to it: see ``RoomFanout/hold(_:now:)``.
     var isHeld = false
     /// It has no connection now: see ``RoomFanout/park(_:)``.

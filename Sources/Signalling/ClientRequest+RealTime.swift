@@ -133,6 +133,10 @@ extension ClientRequest.Subscribe {
         if let temporal = maxLayer?.temporal, !layers.contains(temporal) { return "maxLayer.temporal" }
         if let maxBitrate, !StreamLayer.bitrates.contains(maxBitrate) { return "maxBitrate" }
         if let maxDelay, !SignallingBounds.delayMilliseconds.contains(maxDelay) { return "maxDelay" }
+        if let delay, !SignallingBounds.pinnedMilliseconds.contains(delay) { return "delay" }
+        if let channels, !SignallingBounds.mixChannels.contains(channels) { return "channels" }
+        // A mix is of everybody: for some of the streams, or without one's own word on those to come, there is none.
+        if delivery == .mixed, all != true { return "delivery" }
         return nil
     }
 }

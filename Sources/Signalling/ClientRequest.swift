@@ -144,10 +144,18 @@ package enum ClientRequest: Sendable, Equatable {
         package var maxBitrate: Double?
         /// Milliseconds after which a queued frame is of no use to this subscriber; it can only shorten the class's deadline.
         package var maxDelay: Double?
+        /// Paced: what becomes of late and lost frames; absent: dropped.
+        package var late: LatePolicy?
+        /// Paced: how careful the buffer is; absent: what the audio session's mode says.
+        package var profile: JitterProfileName?
+        /// Paced: the buffer's delay in milliseconds, whatever arrives; absent: as the stream's arrivals need it.
+        package var delay: Double?
+        /// Mixed: 1 or 2 channels; absent: 1.
+        package var channels: Int?
 
         package init(
             streams: [UInt32]?, all: Bool?, sources: [String]? = nil, delivery: Delivery?, maxLayer: LayerBound? = nil, maxBitrate: Double? = nil,
-            maxDelay: Double? = nil
+            maxDelay: Double? = nil, late: LatePolicy? = nil, profile: JitterProfileName? = nil, delay: Double? = nil, channels: Int? = nil
         ) {
             self.streams = streams
             self.all = all
@@ -156,6 +164,10 @@ package enum ClientRequest: Sendable, Equatable {
             self.maxLayer = maxLayer
             self.maxBitrate = maxBitrate
             self.maxDelay = maxDelay
+            self.late = late
+            self.profile = profile
+            self.delay = delay
+            self.channels = channels
         }
     }
 
@@ -167,11 +179,6 @@ package enum ClientRequest: Sendable, Equatable {
             self.streams = streams
             self.all = all
         }
-    }
-
-    package enum Delivery: String, Codable, Sendable, CaseIterable {
-        /// Forwarded at once.
-        case live
     }
 
     package struct TimeExchange: Codable, Sendable, Equatable {

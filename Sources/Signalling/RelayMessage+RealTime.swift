@@ -88,6 +88,8 @@ extension RelayMessage {
         package var gaps: [StreamGap]
         /// The audio session; absent: there is none.
         package var session: SessionState?
+        /// The stream that has the mix; absent: it gets none.
+        package var mix: MixInfo?
 
         package init(room: RoomEntry?, subscribed: [UInt32], published: [ResumedStream], gaps: [StreamGap]) {
             self.room = room

@@ -42,6 +42,7 @@ package enum RelayMessage: Sendable, Equatable {
     case streamStopped(StreamStopped)
     case streamState(StreamPlayback)
     case formatWanted(FormatWanted)
+    case streamUnmixed(StreamUnmixed)
     case participantInterrupted(ParticipantInterrupted)
     case participantHeld(ParticipantHeld)
     case participantRoute(ParticipantRoute)
@@ -130,6 +131,8 @@ package enum RelayMessage: Sendable, Equatable {
         package var streams: [StreamInfo]?
         package var stream: UInt32?
         package var subscribed: [UInt32]?
+        /// `subscribe` with mixed delivery: the stream that has the mix.
+        package var mix: MixInfo?
         package var clientTime: Double?
         package var serverTime: Double?
         package var role: Role?

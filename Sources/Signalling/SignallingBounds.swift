@@ -13,6 +13,9 @@ package enum SignallingBounds {
     package static let sourcesPerRequestMax = 16
     /// A day: longer than any class's deadline may be.
     package static let delayMilliseconds: ClosedRange<Double> = 1...86_400_000
+    /// What a jitter buffer's delay may be pinned to.
+    package static let pinnedMilliseconds: ClosedRange<Double> = 0...2_000
+    package static let mixChannels = 1...2
 
     // `report`.
     package static let reportedStreamsMax = 1_024

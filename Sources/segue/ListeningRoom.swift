@@ -266,6 +266,11 @@ final class ListeningRoom {
         case .streamGap(let gap):
             guard tag == 0 else { return }
             tell("gap", "stream \(gap.stream) lacks \(gap.frames) frames", ["stream": "\(gap.stream)", "frames": "\(gap.frames)"])
+        case .streamUnmixed(let news):
+            guard tag == 0 else { return }
+            tell(
+                "unmixed", "stream \(news.stream) is not mixed: \(news.reason.rawValue)",
+                ["stream": "\(news.stream)", "reason": news.reason.rawValue])
         case .layersWanted, .streamReport, .keepAlive: break
         case .keyFrameRequested, .welcome, .ok, .error: break
         case .participantInterrupted, .participantHeld, .participantRoute:

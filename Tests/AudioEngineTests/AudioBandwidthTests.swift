@@ -1,3 +1,4 @@
+import RelayBase
 import Testing
 
 @testable import AudioEngine

@@ -56,7 +56,7 @@ extension EventLoop {
     }
 
     func enterWithRoute(_ membership: Membership, _ audio: AudioStanding) {
-        let bounds = audio.route.receiveFormat.map { AudioBounds($0) }
+        let bounds = audio.route.receiveFormat?.wanted
         membership.room.fanout.setAudioBounds(Int(membership.subscriber.index), bounds)
         if bounds != .full { membership.room.fitsFormats = true }
     }
@@ -76,21 +76,9 @@ extension EventLoop {
         let entry = room.routes[slot.index].entry
         guard entry.address.loop == index, let channel = channels[Handle(packed: entry.address.token)] else { return }
         let wanted = room.routes[slot.index].remote.wantedAudio(with: room.fanout.wantedAudio(slot))
-        guard let told = room.routes[slot.index].formatDemand.look(wanted.map { WantedFormat($0) }, now: now) else { return }
+        guard let told = room.routes[slot.index].formatDemand.look(wanted, now: now) else { return }
         send(
             channel, .formatWanted(.init(stream: entry.info.stream, channels: told.channels, bandwidth: told.bandwidth.rawValue)))
-    }
-}
-
-extension AudioBounds {
-    init(_ format: ReceiveFormat) {
-        self.init(channels: format.channels, bandwidth: AudioBandwidth.allCases.firstIndex(of: format.bandwidth) ?? AudioBounds.bandwidths - 1)
-    }
-}
-
-extension WantedFormat {
-    init(_ bounds: AudioBounds) {
-        self.init(channels: bounds.channels, bandwidth: AudioBandwidth.allCases[bounds.bandwidth])
     }
 }
 

@@ -206,7 +206,7 @@ struct StreamRoute {
     var isRequested = false
     /// What it asked for.
     var requestedLayers = LayerSet()
-    var requestedAudio: AudioBounds?
+    var requestedAudio: WantedFormat?
     /// Other loops that asked this one.
     var remote: [RemoteRoute] = []
     /// The stream is in the room's list of those to be passed on.

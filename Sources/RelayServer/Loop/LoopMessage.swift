@@ -60,7 +60,7 @@ enum LoopMessage: Sendable {
     // From a loop with subscribers to the loop of the publisher.
     /// `layers`: what subscribers there get or are to get; said again when it changes.
     /// `audio`: of an audio stream, what the best of them can play.
-    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, audio: AudioBounds?, isWanted: Bool)
+    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, audio: WantedFormat?, isWanted: Bool)
     case keyFrameWanted(RoomNumber, stream: UInt32, spatial: Int)
     /// What the receivers on one loop have reported of late.
     case reception(RoomNumber, stream: UInt32, from: Int, ReceptionAggregate)

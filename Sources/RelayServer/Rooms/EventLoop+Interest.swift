@@ -47,7 +47,7 @@ extension EventLoop {
     }
 
     /// Another loop wants layers of a stream of a publisher here, or lets go of it.
-    func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ layers: LayerSet, _ audio: AudioBounds?, _ isWanted: Bool)
+    func setInterest(_ number: RoomNumber, _ stream: UInt32, _ interest: RemoteInterest, _ layers: LayerSet, _ audio: WantedFormat?, _ isWanted: Bool)
     {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
         defer {

@@ -1,4 +1,5 @@
 import AudioSession
+import RelayBase
 
 /// Events of audio sessions: to whose they are, and to the room.
 extension EventDescription {
@@ -73,7 +74,7 @@ extension EventDescription {
     static let formatWanted = EventDescription(
         "What the best of an audio stream's subscribers can use of it; to the publisher.",
         [
-            .required("stream", .unsigned32), .required("channels", .integer(1...ReceiveFormat.channelsMax)),
+            .required("stream", .unsigned32), .required("channels", .integer(1...WantedFormat.channelsMax)),
             .required("bandwidth", SharedSchema.bandwidth),
         ],
         #"{"type":"format.wanted","stream":1,"channels":1,"bandwidth":"wideband"}"#)

@@ -24,6 +24,11 @@ extension EventDescription {
         #"{"type":"stream.report","stream":1,"receivers":3,"concealedShare":0.004,"concealedShareMax":0.012,"lateShare":0.001,"lateShareMax":0.003,"bufferMilliseconds":52.5,"bufferMillisecondsMax":80,"jitterMillisecondsMax":6.25}"#
     )
 
+    static let streamUnmixed = EventDescription(
+        "A stream that is not heard in the mix, or comes paced with late frames dropped instead of concealed.",
+        [.required("stream", .unsigned32), .required("reason", .words(RelayMessage.UnmixedReason.self), "Why the relay cannot decode it.")],
+        #"{"type":"stream.unmixed","stream":5,"reason":"encrypted"}"#)
+
     static let keyFrameRequested = EventDescription(
         "Somebody needs a key frame; to the publisher.",
         [.required("stream", .unsigned32), .optional("layer", layer, "The spatial layer, where the stream has several.")],

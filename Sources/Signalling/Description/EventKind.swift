@@ -36,6 +36,7 @@ package enum EventKind: String, CaseIterable, Sendable {
     case streamStopped = "stream.stopped"
     case streamState = "stream.state"
     case formatWanted = "format.wanted"
+    case streamUnmixed = "stream.unmixed"
     case participantInterrupted = "participant.interrupted"
     case participantHeld = "participant.held"
     case participantRoute = "participant.route"
@@ -81,6 +82,7 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .streamStopped: self = .streamStopped
         case .streamState: self = .streamState
         case .formatWanted: self = .formatWanted
+        case .streamUnmixed: self = .streamUnmixed
         case .participantInterrupted: self = .participantInterrupted
         case .participantHeld: self = .participantHeld
         case .participantRoute: self = .participantRoute
@@ -126,6 +128,7 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .streamStopped: .streamStopped
         case .streamState: .streamState
         case .formatWanted: .formatWanted
+        case .streamUnmixed: .streamUnmixed
         case .participantInterrupted: .participantInterrupted
         case .participantHeld: .participantHeld
         case .participantRoute: .participantRoute

@@ -97,6 +97,7 @@ extension RequestDescription {
                     .optional("sequence", .unsigned32, "The last frame of it that the relay has; absent: none."),
                 ])), "The client's own streams."),
         .required("gaps", .list(of: .reference(.streamGap)), "What the session will never get."),
+        .optional("mix", .reference(.mixInfo), "The stream that has the mix, where the session is subscribed to it."),
         .optional("session", .reference(.sessionState), "The audio session; absent: there is none."),
     ])
 

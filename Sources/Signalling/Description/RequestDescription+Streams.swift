@@ -51,7 +51,10 @@ extension RequestDescription {
             .optional(
                 "sources", .list(of: SharedSchema.source, 1...SignallingBounds.sourcesPerRequestMax),
                 "Every stream of the room but one's own whose source is one of these, those to come included."),
-            .optional("delivery", .words(ClientRequest.Delivery.self), "Live: forwarded at once."),
+            .optional(
+                "delivery", .words(ClientRequest.Delivery.self),
+                "Live: forwarded at once. Paced: through a jitter buffer of the relay's. Mixed: all audio but one's own as one stream, only with all."
+            ),
             .optional(
                 "maxLayer", .object([.optional("spatial", highestLayer), .optional("temporal", highestLayer)]),
                 "Nothing above these layers, whatever the bandwidth; an absent member means all."),
@@ -59,15 +62,30 @@ extension RequestDescription {
             .optional(
                 "maxDelay", .number(SignallingBounds.delayMilliseconds),
                 "Milliseconds after which a queued frame is of no use to this subscriber; it can only shorten the class's deadline."),
+            .optional("late", .words(ClientRequest.LatePolicy.self), "Paced: what becomes of late and lost frames; absent: drop."),
+            .optional(
+                "profile", .words(ClientRequest.JitterProfileName.self),
+                "Paced: how much delay for how much concealment; absent: by the audio session's mode."),
+            .optional("delay", .number(SignallingBounds.pinnedMilliseconds), "Paced: the buffer's delay in milliseconds, whatever arrives."),
+            .optional("channels", .integer(SignallingBounds.mixChannels), "Mixed: of the mix; absent: 1."),
         ],
         rules: [.anyOf([["all"], ["sources"], ["streams"]])],
-        answer: [.required("subscribed", .list(of: .unsigned32), "The streams that the request named, or means at the moment.")],
+        answer: [
+            .required("subscribed", .list(of: .unsigned32), "The streams that the request named, or means at the moment."),
+            .optional("mix", .reference(.mixInfo), "Mixed: the stream that has all audio but one's own."),
+        ],
         refusals: [.notInRoom, .badValue, .unknownStream, .cannotStartPlaying, .category],
         [
             .init(#"{"type":"subscribe","id":7,"all":true,"delivery":"live"}"#, #"{"type":"ok","id":7,"subscribed":[1,2]}"#),
             .init(
                 #"{"type":"subscribe","id":8,"streams":[2],"sources":["screen"],"maxLayer":{"spatial":1,"temporal":2},"maxBitrate":500000,"maxDelay":250}"#,
                 #"{"type":"ok","id":8,"subscribed":[2]}"#),
+            .init(
+                #"{"type":"subscribe","id":9,"streams":[1],"delivery":"paced","late":"conceal","profile":"lowLatency","delay":60}"#,
+                #"{"type":"ok","id":9,"subscribed":[1]}"#),
+            .init(
+                #"{"type":"subscribe","id":10,"all":true,"delivery":"mixed","channels":2}"#,
+                #"{"type":"ok","id":10,"subscribed":[2],"mix":{"stream":9,"codec":"opus","sampleRate":48000,"channels":2,"frameMilliseconds":20}}"#),
         ])
 
     static let unsubscribe = RequestDescription(

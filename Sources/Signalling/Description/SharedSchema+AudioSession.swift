@@ -1,4 +1,5 @@
 import AudioSession
+import RelayBase
 
 extension SharedSchema {
     static let warnings = SchemaMember.optional(
@@ -18,7 +19,7 @@ extension SharedSchema {
         .optional(
             "format",
             .object([
-                .required("sampleRate", .number(RoutePort.sampleRates), "Hz."), .required("channels", .integer(1...ReceiveFormat.channelsMax)),
+                .required("sampleRate", .number(RoutePort.sampleRates), "Hz."), .required("channels", .integer(1...WantedFormat.channelsMax)),
                 .required("bandwidth", bandwidth, "Opus' audio bandwidth (RFC 6716 §2)."),
                 .optional("latency", .number(RoutePort.latencies), "Seconds from the relay's last sample to the ear, as far as the client knows."),
             ]), "What is sent to the client is fitted to this."),

@@ -15,6 +15,7 @@ package enum SharedSchema: String, CaseIterable, Sendable {
     case participant = "Participant"
     case roomEntry = "RoomEntry"
     case streamGap = "StreamGap"
+    case mixInfo = "MixInfo"
     case pairInfo = "PairInfo"
     case pairInvitation = "PairInvitation"
     case sessionState = "SessionState"
@@ -36,6 +37,7 @@ package enum SharedSchema: String, CaseIterable, Sendable {
         case .participant: JSONSchema.object(SharedSchema.participantMembers).described("Somebody in a room.")
         case .roomEntry: JSONSchema.object(SharedSchema.roomEntryMembers).described("A room as somebody finds it who enters it, or comes back.")
         case .streamGap: JSONSchema.object(SharedSchema.streamGapMembers).described("What a resumed session will never get of a stream.")
+        case .mixInfo: SharedSchema.mix
         case .pairInfo: SharedSchema.pair
         case .pairInvitation: JSONSchema.object(SharedSchema.invitationMembers).described("A request for a pair that is open.")
         case .sessionState: SharedSchema.session
@@ -88,6 +90,12 @@ package enum SharedSchema: String, CaseIterable, Sendable {
         .optional("layers", layers, "Simulcast: the encodings that the stream's frames are of, lowest first."),
         .optional("priority", .words(StreamPriority.self), "Whose layers go first; absent: medium."),
     ]
+
+    private static let mix = JSONSchema.object([
+        .required("stream", .unsigned32, "As in the headers of its frames; nobody publishes it, and it is subscribed to by mixed delivery only."),
+        .required("codec", .words(["opus"])), .required("sampleRate", .number(from: 1), "Hz."),
+        .required("channels", .integer(SignallingBounds.mixChannels)), .required("frameMilliseconds", .number(above: 0, through: 60)),
+    ]).described("The stream that has all audio of a room but the subscriber's own.")
 
     static let streamGapMembers: [SchemaMember] = [
         .required("stream", .unsigned32),

@@ -1,28 +1,4 @@
-import RelayBase
-
-/// What of an audio stream a subscriber's output can play, or the best of several: whatever is beyond is wasted.
-package struct AudioBounds: Sendable, Hashable {
-    package static let channelsMax = 2
-    /// The audio bandwidths of Opus (RFC 6716 §2): 0 narrowband to 4 fullband.
-    package static let bandwidths = 5
-    package static let full = AudioBounds(channels: channelsMax, bandwidth: bandwidths - 1)
-
-    package let channels: Int
-    package let bandwidth: Int
-
-    /// - Precondition: 1 or 2 channels, a bandwidth of 0 to 4.
-    package init(channels: Int, bandwidth: Int) {
-        precondition(
-            (1...AudioBounds.channelsMax).contains(channels) && (0..<AudioBounds.bandwidths).contains(bandwidth), "bounds that there are not")
-        self.channels = channels
-        self.bandwidth = bandwidth
-    }
-
-    package func union(_ other: AudioBounds?) -> AudioBounds {
-        guard let other else { return self }
-        return AudioBounds(channels: max(channels, other.channels), bandwidth: max(bandwidth, other.bandwidth))
-    }
-}
+package import RelayBase
 
 /// How many of a stream's subscribers on a loop can play what.
 struct AudioVotes {
@@ -30,29 +6,29 @@ struct AudioVotes {
     private var bandwidths = InlineArray<5, UInt32>(repeating: 0)
 
     /// - Parameter bounds: `nil`: a subscriber that is silent.
-    mutating func add(_ bounds: AudioBounds?) {
+    mutating func add(_ bounds: WantedFormat?) {
         guard let bounds else { return }
         channels[bounds.channels - 1] += 1
-        bandwidths[bounds.bandwidth] += 1
+        bandwidths[bounds.bandwidth.number] += 1
     }
 
-    mutating func remove(_ bounds: AudioBounds?) {
+    mutating func remove(_ bounds: WantedFormat?) {
         guard let bounds else { return }
-        precondition(channels[bounds.channels - 1] > 0 && bandwidths[bounds.bandwidth] > 0, "a subscriber left that was not counted")
+        precondition(channels[bounds.channels - 1] > 0 && bandwidths[bounds.bandwidth.number] > 0, "a subscriber left that was not counted")
         channels[bounds.channels - 1] -= 1
-        bandwidths[bounds.bandwidth] -= 1
+        bandwidths[bounds.bandwidth.number] -= 1
     }
 
     /// `nil`: nobody hears anything.
-    var best: AudioBounds? {
+    var best: WantedFormat? {
         guard let most = (0..<2).last(where: { channels[$0] > 0 }), let widest = (0..<5).last(where: { bandwidths[$0] > 0 }) else { return nil }
-        return AudioBounds(channels: most + 1, bandwidth: widest)
+        return WantedFormat(channels: most + 1, bandwidth: AudioBandwidth.allCases[widest])
     }
 }
 
 extension RoomFanout {
     /// Says what a subscriber's output can play; `nil`: nothing.
-    package mutating func setAudioBounds(_ subscriber: Int, _ bounds: AudioBounds?) {
+    package mutating func setAudioBounds(_ subscriber: Int, _ bounds: WantedFormat?) {
         let before = subscribers[subscriber].audioBounds
         guard bounds != before else { return }
         subscribers[subscriber].audioBounds = bounds
@@ -64,7 +40,7 @@ extension RoomFanout {
     }
 
     /// The best that a stream's subscribers here can play; `nil`: none of them hears it.
-    package func wantedAudio(_ slot: StreamSlot) -> AudioBounds? {
+    package func wantedAudio(_ slot: StreamSlot) -> WantedFormat? {
         streams.isLive(slot.index) ? streams[slot.index].hearers.best : nil
     }
 
