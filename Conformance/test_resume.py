@@ -17,10 +17,12 @@ from support.resuming import Setting, warm_up
 from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
 from support.waiting import wait_until
 
-GRACE = 8.0
-# Of audio and video: long enough for a machine that is busy with other things.
-DEADLINE = 1.5
 LOOPS = 4
+# A machine that is busy with other things may stand still for seconds. Where neither is what a bench is about, sessions are kept and frames are good for longer
+# than any bench waits.
+LONG = 60.0
+# Where a bench waits for them to end.
+GRACE, DEADLINE = 4.0, 1.5
 
 
 @pytest.fixture(scope="module")
@@ -33,24 +35,54 @@ def identities(authority: Authority) -> dict[str, Identity]:
     return {name: authority.issue(name) for name in ("ann", "bob", "cid", "operator")}
 
 
-@pytest.fixture(scope="module")
-def shared_relay(start_relay: Callable[..., Relay], authority: Authority, identities: dict[str, Identity]) -> Relay:
+def relay_of(start_relay: Callable[..., Relay], authority: Authority, operator: Identity, name: str, grace: float, deadline: float) -> Relay:
     limits = {
-        "resumeMilliseconds": int(GRACE * 1000),
+        "resumeMilliseconds": int(grace * 1000),
         "parkedSessionsPerIdentityMax": 250,
-        "audioDeadlineMilliseconds": int(DEADLINE * 1000),
-        "videoDeadlineMilliseconds": int(DEADLINE * 1000),
+        "audioDeadlineMilliseconds": int(deadline * 1000),
+        "videoDeadlineMilliseconds": int(deadline * 1000),
     }
     config = authority.configuration(authority.issue_server()) | {"limits": limits}
-    return start_relay("resume", loops=LOOPS, config=config, authority=authority.certificate, identity=identities["operator"])
+    return start_relay(name, loops=LOOPS, config=config, authority=authority.certificate, identity=operator)
+
+
+@pytest.fixture(scope="module")
+def shared_relay(start_relay: Callable[..., Relay], authority: Authority, identities: dict[str, Identity]) -> Relay:
+    return relay_of(start_relay, authority, identities["operator"], "resume", LONG, LONG)
+
+
+@pytest.fixture(scope="module")
+def shared_forgetful_relay(start_relay: Callable[..., Relay], authority: Authority, identities: dict[str, Identity]) -> Relay:
+    return relay_of(start_relay, authority, identities["operator"], "forgetful", GRACE, LONG)
+
+
+@pytest.fixture(scope="module")
+def shared_hasty_relay(start_relay: Callable[..., Relay], authority: Authority, identities: dict[str, Identity]) -> Relay:
+    return relay_of(start_relay, authority, identities["operator"], "hasty", LONG, DEADLINE)
+
+
+def setting_of(relay: Relay, authority: Authority, identities: dict[str, Identity]) -> Iterator[Setting]:
+    setting = Setting(relay, authority, identities)
+    yield setting
+    setting.close()
+    relay.assert_healthy()
 
 
 @pytest.fixture
 def setting(shared_relay: Relay, authority: Authority, identities: dict[str, Identity]) -> Iterator[Setting]:
-    setting = Setting(shared_relay, authority, identities)
-    yield setting
-    setting.close()
-    shared_relay.assert_healthy()
+    yield from setting_of(shared_relay, authority, identities)
+
+
+@pytest.fixture
+def forgetful(shared_forgetful_relay: Relay, authority: Authority, identities: dict[str, Identity]) -> Iterator[Setting]:
+    """Of a relay where who does not come back soon is lost."""
+    yield from setting_of(shared_forgetful_relay, authority, identities)
+
+
+@pytest.fixture
+def hasty(shared_hasty_relay: Relay, authority: Authority, identities: dict[str, Identity]) -> Iterator[Setting]:
+    """Of a relay where audio and video grow old soon."""
+    yield from setting_of(shared_hasty_relay, authority, identities)
 
 
 WAYS = [("1.1", "1.1"), ("2", "2"), ("1.1", "2"), ("2", "1.1")]
@@ -134,21 +166,21 @@ def test_a_close_frame_ends_a_session(setting: Setting) -> None:
         assert refused.value.code == "resume_refused"
 
 
-def test_who_does_not_come_back_in_time_is_lost(setting: Setting) -> None:
-    bob = setting.open("bob")
-    bob.ask("join", room=setting.room)
-    with Breakable(setting.relay) as proxy:
-        ann = setting.open("ann", proxy.relay)
-        me = ann.ask("join", room=setting.room)["participant"]
+def test_who_does_not_come_back_in_time_is_lost(forgetful: Setting) -> None:
+    bob = forgetful.open("bob")
+    bob.ask("join", room=forgetful.room)
+    with Breakable(forgetful.relay) as proxy:
+        ann = forgetful.open("ann", proxy.relay)
+        me = ann.ask("join", room=forgetful.room)["participant"]
         stream = ann.publish("audio")
         bob.event("stream.published")
-        proxy.last.reset()
         since = time.monotonic()
+        proxy.last.reset()
         bob.event("stream.ended", stream=stream)
         assert bob.event("participant.left", participant=me)["reason"] == "lost"
-        assert GRACE - 0.5 < time.monotonic() - since < GRACE + 3
+        assert GRACE - 0.05 < time.monotonic() - since < 2 * GRACE
         with pytest.raises(Refused) as refused:
-            setting.back(ann, "ann")
+            forgetful.back(ann, "ann")
         assert refused.value.code == "resume_refused"
 
 
@@ -188,7 +220,7 @@ def test_guesses_are_bounded(setting: Setting) -> None:
 
 @pytest.mark.parametrize(("before", "after"), WAYS)
 def test_make_before_break(setting: Setting, before: str, after: str) -> None:
-    """The old connection gives way in order, and of what is sent meanwhile nothing is lost and nothing comes twice."""
+    """The old connection gives way in order, and of what is sent meanwhile nothing is lost and nothing comes twice, however long the new one takes."""
     bob = setting.open("bob")
     bob.ask("join", room=setting.room)
     bobs = bob.publish("audio")
@@ -268,25 +300,25 @@ def test_frames_of_the_outage_are_replayed(setting: Setting) -> None:
 
 
 @pytest.mark.parametrize("frames", [0, 1, 25])
-def test_what_has_grown_old_is_a_gap_that_is_told_exactly(setting: Setting, frames: int) -> None:
+def test_what_has_grown_old_is_a_gap_that_is_told_exactly(hasty: Setting, frames: int) -> None:
     """What is older than its deadline is never sent again, and the client hears of how much, in frames and in their time."""
-    bob = setting.open("bob")
-    bob.ask("join", room=setting.room)
+    bob = hasty.open("bob")
+    bob.ask("join", room=hasty.room)
     bobs = bob.publish("audio")
-    with Breakable(setting.relay) as proxy:
-        ann = setting.open("ann", proxy.relay)
-        ann.ask("join", room=setting.room)
+    with Breakable(hasty.relay) as proxy:
+        ann = hasty.open("ann", proxy.relay)
+        ann.ask("join", room=hasty.room)
         ann.ask("subscribe", all=True)
         warm_up(bob, "audio", bobs, ann)
         for number in range(5):
             bob.media("audio", bobs, b"%d" % number)
         ann.frame(b"4")
-        setting.lose(ann, proxy.last.reset)
+        hasty.lose(ann, proxy.last.reset)
         for number in range(5, 5 + frames):
             bob.media("audio", bobs, b"%d" % number)
         bob.barrier()
         time.sleep(DEADLINE + 0.5)
-        again = setting.back(ann, "ann")
+        again = hasty.back(ann, "ann")
         bob.media("audio", bobs, b"%d" % (5 + frames))
         again.frame(b"%d" % (5 + frames))
         told = [{"stream": bobs, "frames": frames, "milliseconds": frames * 20}] if frames else []
@@ -295,27 +327,27 @@ def test_what_has_grown_old_is_a_gap_that_is_told_exactly(setting: Setting, fram
         assert [int(payload) for payload in again.payloads(bobs)] == [5 + frames]
 
 
-def test_video_goes_on_with_what_can_be_decoded(setting: Setting) -> None:
+def test_video_goes_on_with_what_can_be_decoded(hasty: Setting) -> None:
     """After a gap nothing but a key frame is of use: one is asked for, and says how long the gap was."""
-    bob = setting.open("bob")
-    bob.ask("join", room=setting.room)
+    bob = hasty.open("bob")
+    bob.ask("join", room=hasty.room)
     bobs = bob.publish("video")
-    with Breakable(setting.relay) as proxy:
-        ann = setting.open("ann", proxy.relay)
-        ann.ask("join", room=setting.room)
+    with Breakable(hasty.relay) as proxy:
+        ann = hasty.open("ann", proxy.relay)
+        ann.ask("join", room=hasty.room)
         ann.ask("subscribe", all=True)
         warm_up(bob, "video", bobs, ann)
         bob.media("video", bobs, b"0", KEY)
         for number in range(1, 5):
             bob.media("video", bobs, b"%d" % number)
         ann.frame(b"4")
-        setting.lose(ann, proxy.last.reset)
+        hasty.lose(ann, proxy.last.reset)
         for number in range(5, 10):
             bob.media("video", bobs, b"%d" % number)
         bob.barrier()
         time.sleep(DEADLINE + 0.5)
         bob.events.clear()
-        again = setting.back(ann, "ann")
+        again = hasty.back(ann, "ann")
         bob.event("keyframe.requested", stream=bobs)
         bob.media("video", bobs, b"10")
         bob.media("video", bobs, b"11", KEY)

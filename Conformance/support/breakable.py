@@ -58,6 +58,17 @@ class Link:
         self.server.shutdown(socket.SHUT_WR)
         self._close(keep_server=True)
 
+    def close(self) -> None:
+        """In good order, at both ends."""
+        for end in (self.client, self.server):
+            try:
+                # close() alone would wait for the thread that is reading, and the relay for the end of the connection, as long as a drain waits.
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                # It has ended by itself.
+                pass
+            end.close()
+
     def _close(self, keep_server: bool = False) -> None:
         for end in [self.client] if keep_server else [self.client, self.server]:
             try:
@@ -109,4 +120,4 @@ class Breakable:
     def __exit__(self, *_: object) -> None:
         self.listener.close()
         for link in self.links:
-            link._close()
+            link.close()

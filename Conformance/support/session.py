@@ -9,15 +9,19 @@ import json
 import socket
 import ssl
 import struct
+import threading
 import time
 from dataclasses import dataclass, field
 
-from websockets.exceptions import ConnectionClosed, InvalidMessage
+from h2.exceptions import ProtocolError
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 from wsproto.events import CloseConnection
+from wsproto.utilities import LocalProtocolError
 
 from .h2_websocket import H2Client
 from .relay import Identity, Relay
+from .serial_tls import SerialContext
 from .traffic import Conversation
 
 SECONDS_MAX = 20
@@ -113,12 +117,7 @@ def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flag
 class _HTTP1:
     def __init__(self, relay: Relay, context: ssl.SSLContext | None, fields: Fields):
         self.conversation = Conversation()
-        # `websockets` reads and writes from two threads, and CPython before 3.13 lets both into one TLS object at once: under load about one opening in a
-        # thousand loses its request (with one thread for both, none of 8,880 did). That is the client's doing, so it gets a second chance, and only one.
-        try:
-            self.socket = self._open(relay, context, fields)
-        except InvalidMessage:
-            self.socket = self._open(relay, context, fields)
+        self.socket = self._open(relay, context, fields)
 
     def connection(self, relay: Relay) -> socket.socket | None:
         """What it goes over; None: whatever the library opens."""
@@ -128,7 +127,7 @@ class _HTTP1:
         self.opening = connect(
             f"{'wss' if context else 'ws'}://localhost:{relay.port}{PATH}",
             sock=self.connection(relay),
-            ssl=context,
+            ssl=context and SerialContext(context),
             subprotocols=[SUBPROTOCOL],
             additional_headers=fields,
             compression=None,
@@ -153,7 +152,15 @@ class _HTTP1:
         return message
 
     def close(self) -> None:
-        self.opening.__exit__(None, None, None)
+        # The library stops reading while sixteen messages wait for somebody who takes them, and the relay's close frame comes behind all there are.
+        closing = threading.Thread(target=self.opening.__exit__, args=(None, None, None), daemon=True)
+        closing.start()
+        try:
+            while True:
+                self.socket.recv(timeout=SECONDS_MAX)
+        except (ConnectionClosed, TimeoutError):
+            pass
+        closing.join()
 
     def cut(self) -> None:
         self.socket.socket.close()
@@ -199,6 +206,12 @@ class _HTTP2:
             self.client.socket.settimeout(SECONDS_MAX)
 
     def close(self) -> None:
+        # Without a close frame the session would be kept for its client, and the end of the bench would not be its end.
+        try:
+            self.socket.send(CloseConnection(code=1000))
+        except (LocalProtocolError, ProtocolError):
+            # It is closed already, or its stream has ended.
+            pass
         self.client.close()
 
     def cut(self) -> None:
@@ -241,7 +254,12 @@ class Session:
         self.answers: dict[int, dict] = {}
         self.last_id = 0
         self.sequences: dict[int, int] = {}
-        self.welcome = self.ask("hello", versions=[1], **(hello or {})) if greets else {}
+        try:
+            self.welcome = self.ask("hello", versions=[1], **(hello or {})) if greets else {}
+        except BaseException:
+            # Nobody else would: the relay would wait for it when it is told to stop.
+            self.close()
+            raise
 
     def __enter__(self) -> Session:
         return self

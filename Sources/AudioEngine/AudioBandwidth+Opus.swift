@@ -1,7 +1,10 @@
 internal import COpus
-internal import RelayBase
+package import RelayBase
 
 extension AudioBandwidth {
+    /// What Opus codes and decodes at, in hertz.
+    package static let sampleRates: [Int] = allCases.map(\.sampleRate)
+
     /// Opus' number of it.
     var opus: Int32 {
         switch self {
