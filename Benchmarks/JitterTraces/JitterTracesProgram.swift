@@ -65,7 +65,9 @@ enum JitterTracesProgram {
         guard let emulator = try option("--emulator", of: &arguments), let folder = try option("--into", of: &arguments) else {
             throw TraceFault("--emulator and --into are needed")
         }
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -15)
+        // What is recorded is the link, not who else wants the processor.
+        var parameter = sched_param(sched_priority: 50)
+        guard unsafe sched_setscheduler(0, SCHED_FIFO, &parameter) == 0 else { throw TraceFault("the right to run at once is needed: errno \(errno)") }
         for recording in Recording.all where arguments.isEmpty || arguments.contains(recording.name) {
             let trace = try Recorder.record(recording, emulator: emulator, name: "jt\(getpid())")
             try FileBytes.write(TraceText.write(trace), to: "\(folder)/\(trace.name).trace")

@@ -99,9 +99,9 @@ struct OracleTests {
     @Test("a percentile and a mean are over what is played, by its length")
     func accounting() {
         var playout = Playout(player: "x", pointMilliseconds: 10)
-        for number in 0..<100 { playout.points.append(.init(time: Int64(number), delayMilliseconds: Double(number), concealed: 0)) }
+        for number in 0..<100 { playout.points.append(.init(time: Int64(number), delayMilliseconds: Double(number))) }
         playout.points.append(.init(time: 100, delayMilliseconds: nil, concealed: 1))
-        playout.points.append(.init(time: 101, delayMilliseconds: nil, concealed: 0))
+        playout.points.append(.init(time: 101, delayMilliseconds: nil, isPause: true))
         playout.finish()
         #expect(abs(playout.meanDelay - 49.5) < 1e-9)
         #expect(playout.delay95 == 94)

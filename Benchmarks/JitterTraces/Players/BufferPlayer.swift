@@ -30,8 +30,10 @@ enum BufferPlayer {
 
     static func play(_ trace: ArrivalTrace, _ configuration: JitterConfiguration, player: String = "segue") -> Result {
         let ticksPerSample = Double(trace.timescale) / Double(SpeechSignal.sampleRate)
+        let log = DecodingLog()
         let decoder = SignalDecoder(
-            sampleCount: Int((Double(trace.packetTicks) / ticksPerSample).rounded()), ticksPerSample: ticksPerSample, channels: configuration.channels)
+            sampleCount: Int((Double(trace.packetTicks) / ticksPerSample).rounded()), ticksPerSample: ticksPerSample, channels: configuration.channels,
+            log: log)
         var buffer = AudioJitterBuffer(configuration, decoder: decoder)
         var playout = Playout(player: player, pointMilliseconds: 10)
         var pulls: [Pull] = []
@@ -43,7 +45,6 @@ enum BufferPlayer {
         var payload = [UInt8](repeating: 0, count: 2_048)
         var next = 0
         var hasBegun = false
-        var isInPause = false
         var last = JitterStatistics()
         var now = ((arrivals.first?.received ?? 0) + Schedule.grid - 1) / Schedule.grid * Schedule.grid
         while now <= trace.end {
@@ -55,22 +56,24 @@ enum BufferPlayer {
                     JitterPacket(
                         sequence: packet.sequence, timestamp: packet.timestamp, isDiscontinuity: packet.isDiscontinuity, isSilence: packet.isSilence),
                     payload: unsafe payload.span.bytes.extracting(first: count), now: MonotonicInstant(nanoseconds: UInt64(received)))
-                isInPause = packet.isSilence
                 next += 1
             }
             var span = samples.mutableSpan
             let outcome = buffer.pull(into: &span, now: instant)
             let statistics = buffer.statistics
-            var point = Playout.Point(time: now, delayMilliseconds: nil, concealed: 0)
-            let concealed = Int(statistics.concealedSamples - last.concealedSamples)
-            let played = Int(statistics.samplesPlayed - last.samplesPlayed) - concealed
-            if played > 0, outcome.decision != .wait, outcome.decision != .comfortNoise {
+            var point = Playout.Point(time: now)
+            let concealed = Double(statistics.concealedSamples - last.concealedSamples) / Double(perPull)
+            point.weight = Double(log.samples) / Double(perPull)
+            if log.samples > 0 {
                 hasBegun = true
-                point.delayMilliseconds = Double(statistics.delaySampleMilliseconds - last.delaySampleMilliseconds) / Double(played)
+                point.delayMilliseconds = Double(statistics.delaySampleMilliseconds - last.delaySampleMilliseconds) / Double(log.samples)
             }
-            point.concealed = hasBegun ? min(1, Double(concealed) / Double(perPull)) : 0
+            log.samples = 0
+            point.concealed = hasBegun ? min(1, concealed) : 0
             // Silence that no pause of the sender explains is concealment, whatever the buffer calls it.
-            if hasBegun, outcome.decision == .wait || (outcome.decision == .comfortNoise && !trace.hasPauses), !isInPause { point.concealed = 1 }
+            if outcome.decision == .wait || outcome.decision == .comfortNoise {
+                if hasBegun, !log.isInPause { point.concealed = 1 } else { point.isPause = true }
+            }
             playout.points.append(point)
             let ticks = Int64(Int32(bitPattern: outcome.mediaTimestamp &- firstTimestamp))
             pulls.append(
@@ -88,6 +91,13 @@ enum BufferPlayer {
     }
 }
 
+/// How much was decoded since somebody looked.
+final class DecodingLog {
+    var samples = 0
+    /// The last packet said that silence follows.
+    var isInPause = false
+}
+
 /// Makes sound of packets that say where in the signal they are.
 struct SignalDecoder: JitterDecoder {
     let sampleRate = SpeechSignal.sampleRate
@@ -95,7 +105,10 @@ struct SignalDecoder: JitterDecoder {
     private let packetSamples: Int
     private let ticksPerSample: Double
 
-    init(sampleCount: Int, ticksPerSample: Double, channels: Int) {
+    private let log: DecodingLog
+
+    init(sampleCount: Int, ticksPerSample: Double, channels: Int, log: DecodingLog) {
+        self.log = log
         packetSamples = sampleCount
         self.ticksPerSample = ticksPerSample
         self.channels = channels
@@ -104,15 +117,16 @@ struct SignalDecoder: JitterDecoder {
     /// - Returns: bytes of the payload.
     static func write(_ packet: TracePacket, into payload: inout [UInt8]) -> Int {
         for place in 0..<4 { payload[place] = UInt8(truncatingIfNeeded: packet.timestamp >> UInt32(24 - 8 * place)) }
-        return min(payload.count, max(4, packet.byteCount))
+        payload[4] = packet.isSilence ? 1 : 0
+        return min(payload.count, max(5, packet.byteCount))
     }
 
-    func sampleCount(of payload: RawSpan) -> Int { payload.byteCount >= 4 ? packetSamples : 0 }
+    func sampleCount(of payload: RawSpan) -> Int { payload.byteCount >= 5 ? packetSamples : 0 }
 
     func redundantSampleCount(of payload: RawSpan) -> Int { 0 }
 
     mutating func decode(_ payload: RawSpan, into samples: inout MutableSpan<Float>) -> Int {
-        guard payload.byteCount >= 4, samples.count >= packetSamples * channels else { return 0 }
+        guard payload.byteCount >= 5, samples.count >= packetSamples * channels else { return 0 }
         var timestamp: UInt32 = 0
         for place in 0..<4 { timestamp = timestamp << 8 | UInt32(unsafe payload.unsafeLoad(fromByteOffset: place, as: UInt8.self)) }
         let signal = SpeechSignal.samples
@@ -121,6 +135,8 @@ struct SignalDecoder: JitterDecoder {
             for channel in 0..<channels { samples[number * channels + channel] = signal[place] }
             place = place + 1 == signal.count ? 0 : place + 1
         }
+        log.samples += packetSamples
+        log.isInPause = unsafe payload.unsafeLoad(fromByteOffset: 4, as: UInt8.self) == 1
         return packetSamples
     }
 

@@ -6,11 +6,17 @@
 /// - *stretch*: sound removed or inserted without concealment, of all that was played;
 /// - *dropped*: packets that came and were not played, of all.
 struct Playout: Sendable {
-    /// Of a slot of 10 ms or a packet: when, the delay there, and how much of it was concealed (0 to 1).
+    /// A slot of 10 ms, or a packet.
     struct Point: Sendable {
         var time: Int64
+        /// Of the packets whose playout begins in it.
         var delayMilliseconds: Double?
-        var concealed: Double
+        /// How much they play, in slots.
+        var weight = 1.0
+        /// The part of it that is concealed.
+        var concealed = 0.0
+        /// Neither sound of a packet nor concealed.
+        var isPause = false
     }
 
     var player: String
@@ -40,10 +46,8 @@ struct Playout: Sendable {
         interruptions = 0
         for point in points {
             concealed += point.concealed
-            if let delay = point.delayMilliseconds, point.concealed < 1 {
-                delays.append((delay, 1 - point.concealed))
-                played += 1 - point.concealed
-            }
+            if !point.isPause { played += 1 - point.concealed }
+            if let delay = point.delayMilliseconds, point.weight > 0 { delays.append((delay, point.weight)) }
             if point.concealed >= 0.999 {
                 run += pointMilliseconds
             } else {
@@ -54,7 +58,8 @@ struct Playout: Sendable {
         }
         if run >= Self.interruptionMilliseconds - 0.001 { interruptions += 1 }
         concealedRatio = played + concealed > 0 ? concealed / (played + concealed) : 0
-        meanDelay = played > 0 ? delays.reduce(0) { $0 + $1.delay * $1.weight } / played : 0
+        let weight = delays.reduce(0) { $0 + $1.weight }
+        meanDelay = weight > 0 ? delays.reduce(0) { $0 + $1.delay * $1.weight } / weight : 0
         delay95 = Self.percentile(delays, 0.95)
     }
 

@@ -25,7 +25,7 @@ enum SpeexPlayer {
                 unsafe put(arrivals[next], number: next, ticks: trace.packetTicks, into: buffer)
                 next += 1
             }
-            var point = Playout.Point(time: now, delayMilliseconds: nil, concealed: 0)
+            var point = Playout.Point(time: now)
             if concealing > 0 {
                 concealing -= ticks
                 point.concealed = isInPause ? 0 : 1
@@ -45,6 +45,7 @@ enum SpeexPlayer {
                     point.concealed = hasBegun && !isInPause ? 1 : 0
                 }
             }
+            point.isPause = point.delayMilliseconds == nil && point.concealed == 0
             playout.points.append(point)
             let before = unsafe jitter_buffer_get_pointer_timestamp(buffer)
             unsafe jitter_buffer_tick(buffer)

@@ -42,8 +42,8 @@ struct Recording: Sendable {
             name: "wifi-loss1", note: "RTT 30 ms, loss 1 %, stalls of 40 to 250 ms, about one each 2 s",
             link: ["--delay", "15", "--jitter", "4", "--loss", "1"] + stalls(3, 1...3, 40...250)),
         Recording(
-            name: "hand-off", note: "RTT 60 ms, stalls of 0.5 to 1 s, about one each 10 s",
-            link: ["--delay", "30", "--jitter", "4"] + stalls(4, 8...12, 500...1_000)),
+            name: "hand-off", note: "RTT 60 ms, stalls of 0.4 to 0.9 s, about one each 25 s",
+            link: ["--delay", "30", "--jitter", "4"] + stalls(4, 20...30, 400...900)),
         Recording(name: "stall-2s", note: "RTT 40 ms, a stall of 2 s", link: ["--delay", "20", "--jitter", "4", "--at", "22:stall=1", "--at", "24:stall=0"]),
     ]
 
