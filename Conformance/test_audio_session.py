@@ -12,6 +12,7 @@ from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Relay
 from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
+from support.stopwatch import Stopwatch
 
 INTERRUPTION = 1.0
 # Long enough for a machine that is busy with other things.
@@ -404,16 +405,20 @@ def test_a_missing_end_is_made_up_for(stage: Stage, hasty_server: Relay) -> None
 def test_an_interruption_ends_when_the_client_goes_on(stage: Stage, how: str) -> None:
     ann = stage.phone("ann")
     own = Talker(ann)
-    ann.ask("interruption.began")
+    with Stopwatch() as watch:
+        ann.ask("interruption.began")
+        if how == "media":
+            # What was under way when it began says nothing.
+            own.say(heard=False)
+            ann.barrier()
     if how == "media":
-        # What was under way when it began says nothing.
-        own.say(heard=False)
-        assert "interruption.ended" not in ann.news()
+        # Half a second later media is no more what was under way: on a machine that stood still for so long, nothing is shown by what came.
+        assert "interruption.ended" not in ann.types() or watch.seconds > 0.5, watch
         time.sleep(0.6)
         own.say(heard=False)
     else:
         ann.ask("session.setActive", active=True)
-    ann.event("interruption.ended", seconds=0.3 if how == "media" else 5, shouldResume=False, cause=how)
+    ann.event("interruption.ended", shouldResume=False, cause=how)
     assert state(ann.ask("playback.continue")) == ("inactive" if how == "media" else "active")
 
 

@@ -16,6 +16,7 @@ from support.namespaces import HOST_A, Cable
 from support.raw_websocket import CLOSE, PING, PONG, TEXT, RawWebSocket, frame
 from support.relay import Relay
 from support.session import CONFIGURATION, Session
+from support.stopwatch import Stopwatch
 
 PING_MILLISECONDS = 400
 
@@ -56,6 +57,7 @@ def test_pings_keep_their_beat_and_pongs_give_the_round_trip(setting: AdminSetti
     with raw_session(setting.relay, setting.context("alice")) as ws:
         session = setting.read("/v1/sessions")["sessions"][-1]["session"]
         came, payloads = [], []
+        watch = Stopwatch()
         while len(came) < 10:
             opcode, payload, _ = ws.receive()
             if opcode == PING:
@@ -65,11 +67,12 @@ def test_pings_keep_their_beat_and_pongs_give_the_round_trip(setting: AdminSetti
                 ws.send(frame(PONG, payload))
         assert all(len(payload) == 8 for payload in payloads)
         assert len(set(payloads)) == len(payloads)
-        # Late wake-ups of this machine do not add up: the tenth is nine intervals behind the first.
-        assert abs((came[-1] - came[0]) - 9 * PING_MILLISECONDS / 1_000) < 0.25
+        watch.stop()
+        # Late wake-ups do not add up: the tenth is nine intervals behind the first.
+        assert abs((came[-1] - came[0]) - 9 * PING_MILLISECONDS / 1_000) < 0.25 + watch.stood_still, watch
         until(lambda: "roundTripMilliseconds" in session_of(setting, session), "the round trip is shown")
         shown = session_of(setting, session)
-        assert 50 <= shown["roundTripMillisecondsMin"] <= shown["roundTripMilliseconds"] < 400
+        assert 50 <= shown["roundTripMillisecondsMin"] <= shown["roundTripMilliseconds"] < 400 + 1_000 * watch.stood_still
     _, _, text = setting.relay.get("/metrics")
     assert value(text, "segue_ping_round_trip_seconds_count") >= 9
 
@@ -88,33 +91,36 @@ def test_pongs_that_nobody_asked_for_are_no_round_trip(setting: AdminSetting) ->
 
 
 def test_who_says_no_hello_is_closed_in_time(setting: AdminSetting) -> None:
-    began = time.monotonic()
+    watch = Stopwatch()
     with RawWebSocket(setting.relay.port, setting.context("alice"), path="/v1/session", subprotocol="segue.v1") as ws:
         code = ws.close_code()
-        took = time.monotonic() - began
+        watch.stop()
         assert code == 1008
-        assert 1.65 < took < 2.5, took
+        assert watch.seconds > 1.65 and watch.own < 2.5, watch
 
 
 def test_keep_alive_messages_fill_silence_and_nothing_else(setting: AdminSetting) -> None:
     wishes = {"wishes": {"keepAliveMilliseconds": 1_000}}
     with Session(setting.relay, setting.clients["alice"], hello=wishes) as listener, Session(setting.relay, setting.clients["bob"]) as speaker:
-        began = time.monotonic()
-        for _ in range(3):
-            listener.event("keepalive", seconds=5)
-        assert 2.8 < time.monotonic() - began < 4.5
+        with Stopwatch() as watch:
+            for _ in range(3):
+                listener.event("keepalive")
+        # The first was due a second after the hello.
+        assert watch.seconds + watch.stood_still > 2.8 and watch.own < 4.5, watch
         for session in (listener, speaker):
             session.ask("join", room="alive")
         stream = speaker.publish()
         listener.ask("subscribe", all=True)
         listener.drain(0.2)
         listener.events.clear()
-        for number in range(12):
-            speaker.media("audio", stream, b"%d" % number)
-            listener.drain(0.2)
-        assert not [event for event in listener.events if event["type"] == "keepalive"], "media is not silence"
-        listener.event("keepalive", seconds=5)
-        speaker.drain(0.1)
+        with Stopwatch() as watch:
+            for number in range(12):
+                speaker.media("audio", stream, b"%d" % number)
+                listener.drain(0.2)
+        told = [event for event in listener.events if event["type"] == "keepalive"]
+        assert len(told) <= watch.stood_still / 0.7, f"media is not silence: {watch}"
+        listener.event("keepalive")
+        speaker.barrier()
         assert not [event for event in speaker.events if event["type"] == "keepalive"], "it did not wish for any"
 
 
@@ -200,13 +206,13 @@ def test_a_peer_that_dies_without_a_word_is_found_by_its_silence(cable: Cable, t
         # Long enough to see that pongs keep it alive.
         island.witness.drain(3)
         assert not island.witness.events
-        getattr(cable, how)()
-        began = time.monotonic()
-        left = island.witness.event("participant.left", seconds=10)
-        took = time.monotonic() - began
+        with Stopwatch() as watch:
+            with Stopwatch() as cutting:
+                getattr(cable, how)()
+            left = island.witness.event("participant.left")
         assert left["reason"] == "lost"
         # The last pong may be one interval old when the cable is cut.
-        assert 1.4 < took < 3, took
+        assert watch.seconds + watch.stood_still > 1.4 and watch.own < 3 + cutting.own, (watch, cutting)
         until(lambda: island.closed().get("silent") == 1, "the loops tell of it four times a second")
 
 
@@ -218,12 +224,12 @@ def test_unacknowledged_bytes_end_a_connection_that_may_be_silent(cable: Cable, 
         ws = island.client()
         answering(ws)
         island.witness.drain(1.5)
-        cable.swallow()
-        began = time.monotonic()
-        assert island.witness.event("participant.left", seconds=20)["reason"] == "lost"
-        took = time.monotonic() - began
+        with Stopwatch() as watch:
+            with Stopwatch() as cutting:
+                cable.swallow()
+            assert island.witness.event("participant.left")["reason"] == "lost"
         # The kernel looks when it sends again, after a pause that doubles each time.
-        assert 1.4 < took < 8, took
+        assert watch.seconds + watch.stood_still > 1.4 and watch.own < 8 + cutting.own, (watch, cutting)
 
 
 @needs_namespaces
@@ -236,9 +242,9 @@ def test_a_half_open_connection_ends_with_the_next_ping(cable: Cable, tmp_path: 
         # Its FIN is lost; the kernel would send it again.
         forget(cable)
         cable.heal()
-        began = time.monotonic()
-        assert island.witness.event("participant.left", seconds=20)["reason"] == "lost"
-        assert time.monotonic() - began < 6
+        with Stopwatch() as watch:
+            assert island.witness.event("participant.left")["reason"] == "lost"
+        assert watch.own < 6, watch
 
 
 def forget(cable: Cable) -> None:
@@ -265,9 +271,21 @@ def test_a_clock_that_is_off_and_runs_off_is_known(setting: AdminSetting, ppm: f
     with raw_session(setting.relay, setting.context("alice")) as ws:
         session = max(setting.read("/v1/sessions")["sessions"], key=lambda one: one["since"])["session"]
         last: dict = {}
-        end = time.monotonic() + 20
+
+        def is_known() -> bool:
+            shown.update(session_of(setting, session))
+            return (
+                abs(shown.get("clockDriftPPM", 0) - ppm) < 60
+                and abs(shown.get("clockOffsetMilliseconds", 0) - offset) < 20
+                and 0 <= shown.get("clockUncertaintyMilliseconds", -1) < 20
+            )
+
+        shown: dict = {}
+        # Drift is told from ten seconds on, and the better the longer; on a machine that is busy it takes more.
+        began = time.monotonic()
         number = 10
-        while time.monotonic() < end:
+        while time.monotonic() < began + 12 or not is_known():
+            assert time.monotonic() < began + 60, shown
             sent = clock()
             answer = ask(ws, {"type": "time", "id": number, "clientTime": sent, **last})
             received = clock()
@@ -275,10 +293,6 @@ def test_a_clock_that_is_off_and_runs_off_is_known(setting: AdminSetting, ppm: f
             last = {"last": {"clientTime": sent, "serverTime": answer["serverTime"], "received": received}}
             number += 1
             time.sleep(0.1)
-        shown = session_of(setting, session)
-    assert abs(shown["clockDriftPPM"] - ppm) < 60, shown
-    assert abs(shown["clockOffsetMilliseconds"] - offset) < 20, shown
-    assert 0 <= shown["clockUncertaintyMilliseconds"] < 20
 
 
 def test_server_time_has_fractions_of_a_millisecond(setting: AdminSetting) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 from support.breakable import Breakable
+from support.metrics import measure
 from support.relay import Relay, binary
 from support.session import CONFIGURATION, KEY, Session
+from support.waiting import wait_until
 
 SECONDS = 8
 DISCONTINUITY = 0x04
@@ -55,16 +57,31 @@ def finish(process: subprocess.Popen, seconds: float = 60) -> tuple[int, list[di
     return process.returncode, [json.loads(line) for line in out.splitlines()], err
 
 
+def wait_for_media(relay: Relay) -> Callable[[], None]:
+    """Waits from where it is called, when what it answers is."""
+    before = measure(relay, "segue_frames_total", "delivered")
+    return lambda: wait_until("media flows", lambda: measure(relay, "segue_frames_total", "delivered") > before + 50, 30)
+
+
+def lose(relay: Relay, proxy: Breakable) -> None:
+    """The last connection through the proxy, until its client is back."""
+    resumed = measure(relay, "segue_sessions_resumed_total")
+    proxy.last.reset()
+    wait_until("it is back", lambda: measure(relay, "segue_sessions_resumed_total") > resumed, 30)
+
+
 @pytest.mark.parametrize("http", ["1.1", "2"])
 def test_both_ends_lose_their_connections_again_and_again(loops_relay: Relay, tone: Path, tmp_path: Path, http: str) -> None:
     with Breakable(loops_relay) as here, Breakable(loops_relay) as there:
-        room = f"lossy-{http}"
+        room, media_flows = f"lossy-{http}", wait_for_media(loops_relay)
         listener = start(there.relay, "listen", "--room", room, "--save", tmp_path, "--until-end", "--json", "--http", http)
         publisher = start(here.relay, "publish", "--room", room, "--wait-for-subscribers", 1, "--json", "--send-late", "--http", http, tone)
-        time.sleep(4)
+        media_flows()
         for turn in range(6):
-            (here if turn % 2 else there).last.reset()
-            time.sleep(0.8)
+            if publisher.poll() is not None:
+                break
+            lose(loops_relay, here if turn % 2 else there)
+            time.sleep(0.3)
         code, sent, err = finish(publisher)
         assert code == 0, err
         listened, heard, err = finish(listener)
@@ -84,12 +101,13 @@ def test_both_ends_lose_their_connections_again_and_again(loops_relay: Relay, to
 
 def test_a_publishers_loss_costs_its_listeners_nothing(loops_relay: Relay, tone: Path, tmp_path: Path) -> None:
     with Breakable(loops_relay) as here:
+        media_flows = wait_for_media(loops_relay)
         listener = start(loops_relay, "listen", "--room", "unbroken", "--save", tmp_path, "--until-end", "--json")
         publisher = start(here.relay, "publish", "--room", "unbroken", "--wait-for-subscribers", 1, "--json", "--send-late", tone)
-        time.sleep(4)
+        media_flows()
         for _ in range(3):
-            here.last.reset()
-            time.sleep(1)
+            lose(loops_relay, here)
+            time.sleep(0.3)
         code, sent, err = finish(publisher)
         assert code == 0, err
         _, heard, _ = finish(listener)
@@ -145,9 +163,10 @@ def test_an_outage_is_not_made_good_in_a_burst(loops_relay: Relay, tone: Path, c
 
 
 def test_no_resume_ends_with_the_connection(loops_relay: Relay, tmp_path: Path) -> None:
-    with Breakable(loops_relay) as there:
+    with Session(loops_relay) as witness, Breakable(loops_relay) as there:
+        witness.ask("join", room="once")
         listener = start(there.relay, "listen", "--room", "once", "--no-resume", "--json")
-        time.sleep(3)
+        witness.event("participant.joined")
         there.last.reset()
         code, heard, err = finish(listener, 15)
         assert code == 5 and "lost" in err

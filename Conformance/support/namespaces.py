@@ -26,10 +26,10 @@ def ip(*arguments: str, check: bool = True) -> None:
 
 
 class Cable:
-    """`name`-a with address HOST_A, `name`-b with HOST_B. Both are gone with the context."""
+    """A namespace with address HOST_A and one with HOST_B, of this process alone: another run beside it has its own. Both are gone with the context."""
 
     def __init__(self, name: str):
-        self.a, self.b = f"{name}-a", f"{name}-b"
+        self.a, self.b = f"{name}-{os.getpid()}-a", f"{name}-{os.getpid()}-b"
 
     def __enter__(self) -> Cable:
         self.__exit__()

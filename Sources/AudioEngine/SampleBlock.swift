@@ -2,14 +2,17 @@
 @safe
 struct SampleBlock: ~Copyable {
     private let block: UnsafeMutableBufferPointer<Float>
+    /// Where the samples are, as long as the block is.
+    let base: UnsafeMutablePointer<Float>
 
     /// - Parameter count: of samples, all 0 at first.
     init(count: Int) {
-        unsafe block = .allocate(capacity: count)
-        unsafe block.initialize(repeating: 0)
+        unsafe base = .allocate(capacity: count)
+        unsafe base.initialize(repeating: 0, count: count)
+        unsafe block = UnsafeMutableBufferPointer(start: base, count: count)
     }
 
-    deinit { unsafe block.deallocate() }
+    deinit { unsafe base.deallocate() }
 
     var count: Int { unsafe block.count }
 
@@ -46,12 +49,6 @@ struct SampleBlock: ~Copyable {
     /// Copies within the block; the ranges may overlap.
     mutating func move(_ range: Range<Int>, to start: Int) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count && start >= 0 && start + range.count <= count, "samples of the block")
-        guard let base = unsafe block.baseAddress else { return }
         unsafe (base + start).update(from: base + range.lowerBound, count: range.count)
-    }
-
-    mutating func copy(_ samples: Span<Float>, to start: Int) {
-        precondition(start >= 0 && start + samples.count <= count, "samples of the block")
-        for index in 0..<samples.count { unsafe block[start + index] = samples[index] }
     }
 }

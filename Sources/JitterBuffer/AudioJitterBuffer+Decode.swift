@@ -41,7 +41,8 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         mustJoin = false
         bridged = 0
         isStarved = false
-        endTicks = packet.ticks + scale.ticks(samples: made)
+        packetTicks = scale.ticks(samples: made)
+        endTicks = packet.ticks + packetTicks
         guard made > 0 else { return false }
         concealment.end()
         QueueKernels.commit(made, joinedTo: &expansion, in: &queue, room: room)
@@ -66,7 +67,7 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
             let gap = packet.ticks - endTicks
             if gap > roundingTicks {
                 if isLeftOut(packet) {
-                    guard isDraining || delay(of: packet.ticks, now: now) >= wanted - Self.earlyMicroseconds else {
+                    guard isDraining || delay(of: packet.ticks, now: now) >= wanted - PlayoutControl.slackMicroseconds else {
                         outcome.decision = .comfortNoise
                         makeNoise()
                         continue
@@ -121,7 +122,7 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
     private mutating func conceal() {
         var made = expansion.isConcealing ? 0 : QueueKernels.conceal(pullCount, by: &decoder, into: &queue, room: packetCountMax)
         if made <= 0 {
-            made = pullCount
+            made = pullCount - queue.count
             QueueKernels.conceal(
                 made, by: &expansion, over: &noise, isNoisy: !configuration.isMeasurement, into: &queue, room: packetCountMax)
         }

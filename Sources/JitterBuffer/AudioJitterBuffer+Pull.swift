@@ -34,7 +34,7 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
             counters.discarded &+= 1
         }
         let oldest = store[0]
-        guard isDraining || delay(of: oldest.ticks, now: now) >= wanted - Self.earlyMicroseconds else { return false }
+        guard isDraining || delay(of: oldest.ticks, now: now) >= wanted + lead - PlayoutControl.slackMicroseconds else { return false }
         isWaiting = false
         enter(oldest)
         return true
@@ -52,13 +52,19 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         guard !isDraining else { return .normal }
         skip(wanted: wanted, now: now)
         guard !configuration.isMeasurement, bridged == 0, !isSilence else { return .normal }
-        let excess = delay(of: endTicks, now: now) - wanted
-        switch control.advise(excess: excess, target: wanted, isQuiet: isQuiet, now: now) {
+        let excess = delay(of: endTicks, now: now) - lead - wanted
+        switch control.advise(excess: excess, target: wanted, lead: lead, isQuiet: isQuiet, now: now) {
         case .keep: return .normal
         case .accelerate(let most): return accelerate(most, isFast: false, now: now)
         case .fastAccelerate(let most): return accelerate(most, isFast: true, now: now)
         case .expand(let most): return expand(most, now: now)
         }
+    }
+
+    /// By how much the next packet is needed before it plays: it must be there when the pull begins in the midst of which it begins.
+    private var lead: Int64 {
+        let short = max(pullCount - scale.samples(ticks: packetTicks), 0)
+        return scale.microseconds(samples: max(queue.count % pullCount, short))
     }
 
     /// Drops the oldest packets while more waits than may be, silent ones while more waits than should.

@@ -36,6 +36,8 @@ package struct AudioJitterBuffer<Decoder: JitterDecoder & ~Copyable>: ~Copyable 
     /// Where what was decoded last ends on the time axis.
     var endTicks: Int64 = 0
     var sequence: UInt32 = 0
+    /// What the last packet played.
+    var packetTicks: Int64 = 0
     /// What was decoded last was the last before silence.
     var isSilence = false
     /// Concealed since a packet was missing, samples per channel.
@@ -53,8 +55,6 @@ package struct AudioJitterBuffer<Decoder: JitterDecoder & ~Copyable>: ~Copyable 
 
     /// Without any packet for so long, the stream counts as stopped: nothing is concealed any more.
     static var starvedSecondsMax: Int { 10 }
-    /// A pull is 10 ms long, so a packet is due up to half of that early.
-    static var earlyMicroseconds: Int64 { 5_000 }
 
     /// - Precondition: the decoder makes 8 to 48 kHz and 1 or 2 channels, as the configuration says.
     package init(_ configuration: JitterConfiguration, decoder: consuming Decoder) {

@@ -2,8 +2,8 @@
 package struct DelayPolicy: Sendable, Hashable {
     /// The part of the sound that may come later than the target.
     package var latePart: Double
-    /// The part of the time that may be left of stalls above the target.
-    package var stalledPart: Double
+    /// What a second's wait of 1 ms more is worth, in milliseconds of concealment: where stalls repeat (``StallLedger``).
+    package var price: Double
     /// Time constant of forgetting.
     package var memory: Int64
     package var delayMin: Int64
@@ -17,21 +17,21 @@ package struct DelayPolicy: Sendable, Hashable {
         switch profile {
         case .lowLatency:
             self.init(
-                latePart: 0.03, stalledPart: 0.03, memory: 8_000_000, delayMin: 10_000, delayMax: 600_000, delayAtFirst: 40_000, excessMax: 300_000)
+                latePart: 0.03, price: 0.2, memory: 8_000_000, delayMin: 5_000, delayMax: 600_000, delayAtFirst: 40_000, excessMax: 300_000)
         case .balanced:
             self.init(
-                latePart: 0.015, stalledPart: 0.015, memory: 10_000_000, delayMin: 10_000, delayMax: 1_200_000, delayAtFirst: 50_000,
+                latePart: 0.015, price: 0.1, memory: 10_000_000, delayMin: 5_000, delayMax: 1_200_000, delayAtFirst: 50_000,
                 excessMax: 500_000)
         case .smooth:
             self.init(
-                latePart: 0.003, stalledPart: 0.003, memory: 20_000_000, delayMin: 40_000, delayMax: 2_000_000, delayAtFirst: 120_000,
+                latePart: 0.003, price: 0.02, memory: 20_000_000, delayMin: 40_000, delayMax: 2_000_000, delayAtFirst: 120_000,
                 excessMax: 1_000_000)
         }
     }
 
-    package init(latePart: Double, stalledPart: Double, memory: Int64, delayMin: Int64, delayMax: Int64, delayAtFirst: Int64, excessMax: Int64) {
+    package init(latePart: Double, price: Double, memory: Int64, delayMin: Int64, delayMax: Int64, delayAtFirst: Int64, excessMax: Int64) {
         self.latePart = latePart
-        self.stalledPart = stalledPart
+        self.price = price
         self.memory = memory
         self.delayMin = delayMin
         self.delayMax = delayMax
@@ -54,7 +54,7 @@ package struct DelayTarget: Sendable {
     private var observedMedia: Int64 = 0
 
     /// Beyond the quantile: what the beats of the two ends cost.
-    private static var margin: Int64 { 2_000 }
+    private static var margin: Int64 { 1_000 }
     /// The first target is left over so long.
     private static var learningMicroseconds: Int64 { 2_000_000 }
     /// A delay above the ordinary by so much, and above twice the ordinary, is a stall.
@@ -106,7 +106,7 @@ package struct DelayTarget: Sendable {
         let known = histogram.quantile(exceeded: policy.latePart) + Self.margin
         let left = policy.delayAtFirst - policy.delayAtFirst * observedMedia / Self.learningMicroseconds
         ordinary = max(known, left)
-        if let now { stalled = stalls.level(now: now, concealedPart: policy.stalledPart) }
+        if let now { stalled = stalls.level(now: now, price: policy.price) }
     }
 
     package var isPinned: Bool { pinned != nil }

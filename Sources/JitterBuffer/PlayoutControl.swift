@@ -11,7 +11,13 @@ package struct PlayoutControl: Sendable {
 
     /// Between stretches that nobody needs at once.
     private static let restMicroseconds: Int64 = 40_000
-    private static let quietThreshold: Int64 = 3_000
+    private static let pullMicroseconds: Int64 = 10_000
+    /// So much less than the target will do.
+    static let slackMicroseconds: Int64 = 1_000
+    private static let stretchMicrosecondsMin: Int64 = 2_500
+    private static let expandThresholdMin: Int64 = 2_000
+    /// What is put in may be so much at least, since the period of a voice is.
+    private static let expandedMicroseconds: Int64 = 8_000
     private static let thresholdMin: Int64 = 8_000
     /// What one fast stretch may take out of sound that is not silence: twice the speed.
     private static let fastMicrosecondsMax: Int64 = 10_000
@@ -33,13 +39,22 @@ package struct PlayoutControl: Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - excess: by how much sound waits longer than it should; negative: less.
-    ///   - isQuiet: what plays is silence, so that nothing is heard of a stretch.
-    package func advise(excess: Int64, target: Int64, isQuiet: Bool, now: Int64) -> Advice {
-        if excess > Self.fastThreshold { return .fastAccelerate(isQuiet ? excess : min(excess, Self.fastMicrosecondsMax)) }
-        guard isQuiet || now >= restUntil else { return .keep }
-        if excess > (isQuiet ? Self.quietThreshold : max(Self.thresholdMin, target / 8)) { return .accelerate(excess) }
-        if -excess > (isQuiet ? Self.quietThreshold : max(Self.thresholdMin, target / 4)) { return .expand(-excess) }
+    ///   - excess: by how much sound waits longer than it should, over and above `lead`; negative: less.
+    ///   - lead: by how much packets are needed before they play, because they begin in the midst of a pull; less than a pull.
+    ///   - isQuiet: what plays is silence, so that nothing is heard of a stretch, and any length can be had.
+    package func advise(excess: Int64, target: Int64, lead: Int64, isQuiet: Bool, now: Int64) -> Advice {
+        if isQuiet {
+            // Such that packets begin with pulls, and wait for nothing: what is over the target comes in whole pulls then.
+            let over = excess + Self.slackMicroseconds
+            let pulls = over >= 0 ? over / Self.pullMicroseconds : (over + 1) / Self.pullMicroseconds - 1
+            let removed = lead + pulls * Self.pullMicroseconds
+            if removed >= Self.stretchMicrosecondsMin { return .fastAccelerate(removed) }
+            return removed <= -Self.stretchMicrosecondsMin ? .expand(-removed) : .keep
+        }
+        if excess > Self.fastThreshold { return .fastAccelerate(min(excess, Self.fastMicrosecondsMax)) }
+        guard now >= restUntil else { return .keep }
+        if excess > max(Self.thresholdMin, target / 8) { return .accelerate(excess) }
+        if -excess > max(Self.expandThresholdMin, target / 16) { return .expand(max(-excess, Self.expandedMicroseconds)) }
         return .keep
     }
 

@@ -1,7 +1,7 @@
 /// Stalls of the last half minute: times when nothing came, and then everything at once. What TCP makes of a lost segment or of a radio that is busy.
 ///
 /// The packets of one stall are not so many observations of delay but one, and the larger the stall the more of them there are; so stalls are kept apart from the
-/// histogram, each with its height. From them comes a level: the delay at which what is left of all stalls above it is no more than a given part of the time. The
+/// histogram, each with its height. From them comes a level: the delay at which waiting, and what stalls above it still make one conceal, cost least together. The
 /// highest stall is left out: once is no pattern, and a single long freeze must not leave a long delay behind.
 struct StallLedger: Sendable {
     private struct Stall: Sendable {
@@ -11,6 +11,8 @@ struct StallLedger: Sendable {
 
     private static var stallsMax: Int { 24 }
     static var windowMicroseconds: Int64 { 30_000_000 }
+    /// An interruption is a nuisance of its own, however short.
+    private static var eventMicroseconds: Int64 { 20_000 }
     /// What lasts longer is no stall but another path or a sender that paused: the reference follows.
     private static var stallMicrosecondsMax: Int64 { 4_000_000 }
 
@@ -72,30 +74,36 @@ struct StallLedger: Sendable {
         count -= 1
     }
 
-    /// - Parameter concealedPart: of the time, how much may be left above the level.
-    /// - Returns: 0 when there is no need of a level.
-    mutating func level(now: Int64, concealedPart: Double) -> Int64 {
+    /// The height up to which stalls should be waited out: where waiting and what is still concealed cost least together.
+    ///
+    /// - Parameter price: what a second's wait of 1 ms more costs, in milliseconds of concealment.
+    /// - Returns: 0 when stalls are too few for that.
+    mutating func level(now: Int64, price: Double) -> Int64 {
         while count > 0, now - self[0].at > Self.windowMicroseconds { dropOldest() }
         guard count >= 2 else { return 0 }
         // Where more came than are kept, those that are kept tell of a shorter time.
         let span = count == Self.stallsMax ? max(now - self[0].at, 1_000_000) : Self.windowMicroseconds
-        let allowed = Int64(Double(span) * concealedPart)
+        let pricePerMicrosecond = price / 1000 * Double(span) / 1000
         var highest = 0
         for place in 1..<count where self[place].height > self[highest].height { highest = place }
-        var low: Int64 = 0
-        var high: Int64 = 0
-        for place in 0..<count where place != highest { high = max(high, self[place].height) }
-        guard left(above: 0, but: highest) > allowed else { return 0 }
-        while high - low > 1000 {
-            let middle = (low + high) / 2
-            if left(above: middle, but: highest) > allowed { low = middle } else { high = middle }
+        var best: Int64 = 0
+        var least = cost(of: 0, but: highest, price: pricePerMicrosecond)
+        for place in 0..<count where place != highest {
+            let level = self[place].height
+            let cost = cost(of: level, but: highest, price: pricePerMicrosecond)
+            if cost < least {
+                least = cost
+                best = level
+            }
         }
-        return high
+        return best
     }
 
-    private func left(above level: Int64, but excluded: Int) -> Int64 {
-        var sum: Int64 = 0
-        for place in 0..<count where place != excluded { sum += max(self[place].height - level, 0) }
-        return sum
+    private func cost(of level: Int64, but excluded: Int, price: Double) -> Double {
+        var concealed: Int64 = 0
+        for place in 0..<count where place != excluded && self[place].height > level {
+            concealed += self[place].height - level + Self.eventMicroseconds
+        }
+        return Double(level) * price + Double(concealed)
     }
 }

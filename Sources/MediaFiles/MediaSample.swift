@@ -13,6 +13,14 @@ package struct MediaFileStream: Hashable, Sendable {
     /// How NAL units are framed, for H.264 and HEVC.
     package let framing: NALFraming?
     package let durationNanoseconds: Int64?
+
+    /// The same stream of the file, published in another encoding than the file holds.
+    package func encoded(as description: StreamDescription, codecString: String, configuration: [UInt8]) -> MediaFileStream {
+        let codec = MediaCodec(codecString: codecString) ?? codec
+        return MediaFileStream(
+            index: index, codec: codec, codecString: codecString, description: description, configuration: configuration, framing: nil,
+            durationNanoseconds: durationNanoseconds)
+    }
 }
 
 /// A stream of a media file that is left out, and why.

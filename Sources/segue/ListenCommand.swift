@@ -14,6 +14,9 @@ enum ListenCommand {
                 + "stream, a log with every byte of every frame (.segue) and, where the codec allows, a file that players play.",
             "It ends with Ctrl-C, after --for, when a host ends the room, or with --until-end when everything that was published has ended; then it prints a "
                 + "summary. A lost connection is made anew, and what was missed meanwhile comes as far as it is still of use. Where the room has a lobby it waits to be let in. Not let in, or taken out, it ends with exit code 5.",
+            "With --play it hears what comes as a player would: every audio stream through a jitter buffer, decoded and summed into a WAV file of 48 kHz, with silence where "
+                + "there is none. Audio may come as it is published, evenly through a jitter buffer of the relay's (--delivery paced), or as one stream with "
+                + "everybody in it (--delivery mixed).",
             "With --script it plays the part of a phone: it goes through a timeline of activations, interruptions and route changes of its audio session, lost "
                 + "connections among them, tells what happened when, and checks what the script says should have. Deploy/scripts has some, which explain the form.",
             "Of a script --json prints one object a line: 'event' is \(ScriptLine.Kind.allCases.map(\.rawValue).joined(separator: ", ")); 'at' is the seconds "
@@ -28,6 +31,7 @@ enum ListenCommand {
             .option("--max-layer", "N", "Of streams in several encodings, none above this one; 0 is the lowest."),
             .option("--max-bitrate", "BITS", "Of each video stream, no encoding of more bits a second."),
             .option("--for", "SECONDS", "End after so long."),
+        ] + ListenDelivery.options + [
             .option(
                 "--script", "FILE", "Play this script (JSON5), - for standard input, and end with it; exit code 1 when something was not as it says.",
                 completion: .file),
@@ -43,6 +47,7 @@ enum ListenCommand {
                 "segue listen --room ward --ca ca.pem --cert me.pem --key me-key.pem --token-file me.jwt",
                 "Into a room that asks for a token beside the certificate."),
             .init("segue listen --room demo --script Deploy/scripts/call.json5", "A phone call in the middle of a conversation."),
+            .init("segue listen --room demo --delivery mixed --play heard.wav", "Everybody in one stream, and what that sounds like."),
             .init("segue listen --room demo --http 2 --for 60", "Over HTTP/2, for a minute."),
         ])
 
@@ -57,6 +62,11 @@ enum ListenCommand {
         plan.endsWithStreams = arguments.has("--until-end")
         plan.asJSON = arguments.has("--json")
         plan.resumes = !arguments.has("--no-resume")
+        plan.delivery = try ListenDelivery(arguments)
+        if let path = arguments.string("--play") {
+            guard plan.clients == 1 else { throw UsageFault.conflict("--play is what one client hears: it does not go with --clients") }
+            plan.playback = plan.delivery.playback(path: path)
+        }
         let room = try ListeningRoom(plan, ClientConnect(arguments, defaultName: "bob"))
         let (summary, failure) = try room.run()
         report(summary, asJSON: plan.asJSON, hasListened: failure == nil)
@@ -64,6 +74,7 @@ enum ListenCommand {
             Console.error("segue listen: \(failure.message)")
             return failure.code
         }
+        if summary.playback?.problem != nil { return .failure }
         return summary.streams.contains { $0.problem != nil || $0.unsavedFrames > 0 } ? .failure : .ok
     }
 
@@ -87,7 +98,8 @@ enum ListenCommand {
             return .configuration
         }
         let listener = try ScriptedListener(
-            room: room, script, ClientConnect(arguments, defaultName: "bob"), resumes: !arguments.has("--no-resume"), asJSON: arguments.has("--json"))
+            room: room, script, ClientConnect(arguments, defaultName: "bob"), ListenDelivery(arguments), play: arguments.string("--play"),
+            resumes: !arguments.has("--no-resume"), asJSON: arguments.has("--json"))
         return try listener.play()
     }
 
@@ -105,7 +117,12 @@ enum ListenCommand {
             )
             if let path = stream.framesPath { Console.out("  saved: \(([path] + stream.playablePaths).joined(separator: ", "))") }
             if stream.unsavedFrames > 0 { Console.error("  \(stream.unsavedFrames) frames could not be saved: the disk is too slow") }
+            if let played = stream.played { Console.out("  \(played.sentence)") }
             if let problem = stream.problem { Console.error("  \(Console.plain(problem))") }
+        }
+        if let playback = summary.playback {
+            Console.out(playback.sentence)
+            if let problem = playback.problem { Console.error(Console.plain(problem)) }
         }
         for clock in summary.clocks { Console.out("\(summary.clients > 1 ? "client \(clock.client), " : "")\(clock.sentence)") }
         if summary.streams.isEmpty, hasListened { Console.out("nothing was published") }
@@ -136,14 +153,18 @@ struct ListenPlan {
     var endsWithStreams = false
     var asJSON = false
     var resumes = true
+    var delivery = ListenDelivery()
+    var playback: PlaybackPlan?
 
     init(room: String) {
         self.room = room
     }
 
     var subscription: ClientRequest.Subscribe {
-        ClientRequest.Subscribe(
+        var request = ClientRequest.Subscribe(
             streams: nil, all: true, delivery: .live, maxLayer: maxLayer.map { LayerBound(spatial: $0) }, maxBitrate: maxBitrate.map(Double.init))
+        delivery.apply(to: &request)
+        return request
     }
 }
 
@@ -174,6 +195,8 @@ struct ListenSummary: Encodable {
         var framesPath: String?
         var playablePaths: [String] = []
         var problem: String?
+        /// Of audio that was played.
+        var played: PlayedSummary?
     }
 
     var event = "summary"
@@ -185,4 +208,6 @@ struct ListenSummary: Encodable {
     var streams: [Stream] = []
     /// Of the clients that have exchanged time with the relay.
     var clocks: [ClockSummary] = []
+    /// With `--play`.
+    var playback: PlaybackSummary?
 }

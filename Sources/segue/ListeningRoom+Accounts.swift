@@ -9,6 +9,12 @@ extension ListeningRoom {
         let participant: String
         /// The stream's number in the recording; `nil` when it is not saved.
         var recording: Int?
+        /// As whom the playback knows it; `nil` when it is not played.
+        var voice: Int?
+        var played: PlayedStatistics?
+        /// The relay's mix, which ends with the session.
+        var isMix = false
+        var problem: String?
         var account = SequenceAccount()
         var reporting: ReceiverReporting
         var layers = LayerCounts()

@@ -1,13 +1,37 @@
+import MediaProtocol
 import RelayClient
 import Signalling
 
-/// Coming into the room, and who of those who are there is held.
+/// Coming into the room, and what and who is there.
 extension ListeningRoom {
     /// Into the room, and all of it, in one go: the relay keeps a request that comes behind `join` until that is answered.
     func join(_ session: ClientSession) {
         let tag = session.tag
         clients[tag].joinID = session.send(connect.join(plan.room))
         clients[tag].subscribeID = session.send(.subscribe(plan.subscription))
+    }
+
+    func add(_ info: RelayMessage.StreamInfo, of name: String, isMix: Bool = false, _ tag: Int) {
+        var stream = Stream(info: info, participant: name, reporting: ReceiverReporting(info))
+        stream.isMix = isMix
+        stream.voice = voice(for: stream)
+        if let recording, let folder = plan.folder, let description = MediaProtocol.StreamDescription(of: info) {
+            let key = recordingsMade
+            recordingsMade += 1
+            if recording.recording.open(
+                key: key, folder: Self.folder(folder, tag, of: plan.clients), participant: name, stream: info.stream, description)
+            {
+                stream.recording = key
+            }
+        }
+        clients[tag].streams.append(stream)
+    }
+
+    func ended(_ place: Int, _ tag: Int) {
+        clients[tag].streams[place].hasEnded = true
+        // Counted from here, the quiet after the last stream's end.
+        lastFrame = driver.loop.now
+        if let voice = clients[tag].streams[place].voice { playback?.playback.post(.end(key: voice), now: lastFrame) }
     }
 
     /// Who is interrupted or held, as far as that was not told.

@@ -10,21 +10,23 @@ import Signalling
 final class ListeningRoom {
     let plan: ListenPlan
     let connect: ClientConnect
-    private let driver: ClientDriver
+    let driver: ClientDriver
     /// As whom the relay knows the clients: they share one certificate.
     private var ownName = ""
     private var sessions: [ResumableSession] = []
     private var lost = 0
     var clients: [Client]
-    private var recording: (recording: RecordingThread, thread: LoopThread)?
-    private var recordingsMade = 0
+    var recording: (recording: RecordingThread, thread: LoopThread)?
+    var recordingsMade = 0
+    var playback: (playback: PlaybackThread, thread: LoopThread)?
+    var voicesMade = 0
     private var failure: CommandFailure?
     private var isClosing = false
     /// A host has ended the room.
     private var isOver = false
-    private var lastFrame = MonotonicInstant.zero
+    var lastFrame = MonotonicInstant.zero
     private var progress: ProgressLine
-    private let startedAt = MonotonicClock.now()
+    let startedAt = MonotonicClock.now()
 
     /// The last frames of a stream may come behind the news of its end.
     private static let quietMilliseconds: UInt64 = 1_000
@@ -40,6 +42,7 @@ final class ListeningRoom {
             for client in 0..<plan.clients { try Self.makeFolder(Self.folder(folder, client, of: plan.clients)) }
             recording = try RecordingThread.start()
         }
+        if let playing = plan.playback { playback = try PlaybackThread.start(playing, now: startedAt) }
     }
 
     /// Listens until something ends it. The failure, when there is one, comes with what was received until then.
@@ -79,7 +82,10 @@ final class ListeningRoom {
 
     private var everythingHasEnded: Bool {
         guard plan.endsWithStreams, MonotonicClock.now().milliseconds(since: lastFrame) >= Self.quietMilliseconds else { return false }
-        return clients.allSatisfy { !$0.streams.isEmpty && $0.streams.allSatisfy(\.hasEnded) }
+        return clients.allSatisfy { client in
+            let published = client.streams.filter { !$0.isMix }
+            return !published.isEmpty && published.allSatisfy(\.hasEnded)
+        }
     }
 
     private func close() throws {
@@ -92,7 +98,9 @@ final class ListeningRoom {
             try driver.turn(until: min(deadline, MonotonicClock.now().advanced(byMilliseconds: 100)), take)
         }
         recording?.recording.stop()
+        playback?.playback.stop(now: MonotonicClock.now())
         recording?.thread.join()
+        playback?.thread.join()
     }
 
     // MARK: Events
@@ -141,10 +149,10 @@ final class ListeningRoom {
         }
         for participant in room.participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
         tellAudio(of: room.participants, tag)
-        for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded {
+        if let mix = state.mix { mixed(mix, tag) }
+        for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded && !clients[tag].streams[place].isMix {
             guard !room.streams.contains(where: { $0.stream == clients[tag].streams[place].info.stream }) else { continue }
-            clients[tag].streams[place].hasEnded = true
-            lastFrame = driver.loop.now
+            ended(place, tag)
         }
         for info in room.streams where info.participant != room.participant {
             let isKnown = clients[tag].streams.contains { $0.info.stream == info.stream && !$0.hasEnded }
@@ -196,6 +204,7 @@ final class ListeningRoom {
             entered(session, answer.participant, answer.participants, answer.streams)
         } else if id == clients[tag].subscribeID {
             clients[tag].isSubscribed = true
+            if let mix = answer.mix { mixed(mix, tag) }
             if clients.allSatisfy(\.isSubscribed) {
                 tell("listening", "listening in room \(plan.room) as \(Self.short(ownName))\(plan.clients > 1 ? ", \(plan.clients) times" : "")", [:])
             }
@@ -238,9 +247,7 @@ final class ListeningRoom {
         case .streamPublished(let info): published(info, tag)
         case .streamEnded(let id):
             guard let place = clients[tag].streams.firstIndex(where: { $0.info.stream == id && !$0.hasEnded }) else { return }
-            clients[tag].streams[place].hasEnded = true
-            // Counted from here, the quiet after the last stream's end.
-            lastFrame = driver.loop.now
+            ended(place, tag)
             if tag == 0 { tell("ended", "stream \(id) ended", ["stream": "\(id)"]) }
         case .goAway(_, let reason): if tag == 0 { tell("goaway", "the relay goes away: \(reason)", ["reason": reason]) }
         case .participantChanged(let state):
@@ -273,13 +280,12 @@ final class ListeningRoom {
                 ["stream": "\(news.stream)", "reason": news.reason.rawValue])
         case .layersWanted, .streamReport, .keepAlive: break
         case .keyFrameRequested, .welcome, .ok, .error: break
-        case .participantInterrupted, .participantHeld, .participantRoute:
+        case .participantInterrupted, .participantHeld, .participantRoute, .participantMode:
             if tag == 0, let word = clients[tag].audio.take(news) { tell(word) }
         // Of its own audio session: this client has none.
         case .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
             .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted:
             break
-        case .participantMode: break
         }
     }
 
@@ -294,17 +300,7 @@ final class ListeningRoom {
 
     private func published(_ info: RelayMessage.StreamInfo, _ tag: Int) {
         let name = clients[tag].names[info.participant] ?? "\(info.participant)"
-        var stream = Stream(info: info, participant: name, reporting: ReceiverReporting(info))
-        if let recording, let folder = plan.folder, let description = MediaProtocol.StreamDescription(of: info) {
-            let key = recordingsMade
-            recordingsMade += 1
-            if recording.recording.open(
-                key: key, folder: Self.folder(folder, tag, of: plan.clients), participant: name, stream: info.stream, description)
-            {
-                stream.recording = key
-            }
-        }
-        clients[tag].streams.append(stream)
+        add(info, of: name, tag)
         if tag == 0 {
             tell(
                 "published", "\(name) publishes stream \(info.stream): \(info.kind.rawValue), \(info.codec)",
@@ -326,6 +322,7 @@ final class ListeningRoom {
             if clients[tag].streams[place].layers.take(header.layer.spatial) { clients[tag].streams[place].account.beginAnotherNumbering() }
             clients[tag].streams[place].account.take(sequence: header.sequence, byteCount: frame.byteCount)
             clients[tag].streams[place].reporting.take(header, now: driver.loop.now)
+            play(frame, &clients[tag].streams[place])
         }
         guard let key = clients[tag].streams[place].recording, let recording else { return }
         if !recording.recording.save(key: key, frame) { clients[tag].streams[place].unsaved += 1 }
@@ -333,13 +330,15 @@ final class ListeningRoom {
 
     /// Tells the relay how the streams arrive.
     private func report() {
+        takePlayed()
         for session in sessions.map(\.session) where session.isOpen && clients[session.tag].reports {
             let tag = session.tag
             var reports: [ClientRequest.StreamReport] = []
             for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded && clients[tag].streams[place].account.frames > 0 {
                 let account = clients[tag].streams[place].account
                 reports.append(
-                    clients[tag].streams[place].reporting.report(clients[tag].streams[place].info.stream, account, now: driver.loop.now))
+                    clients[tag].streams[place].reporting.report(
+                        clients[tag].streams[place].info.stream, account, clients[tag].streams[place].played, now: driver.loop.now))
             }
             if !reports.isEmpty { clients[tag].reportID = session.send(.report(.init(streams: reports))) }
         }
@@ -367,6 +366,7 @@ final class ListeningRoom {
         summary.elapsedSeconds = Double(MonotonicClock.now().nanoseconds(since: startedAt)) / 1e9
         var saved: [Int: RecordingThread.Result] = [:]
         for result in recording?.recording.takeResults() ?? [] { saved[result.key] = result }
+        summary.playback = takePlayed()
         summary.clocks = sessions.map(\.session).compactMap { session in session.clockEstimate.map { ClockSummary(client: session.tag + 1, $0) } }
         for (tag, client) in clients.enumerated() {
             summary.strayFrames += client.strayFrames
@@ -380,7 +380,7 @@ final class ListeningRoom {
                         reorderedFrames: account.reordered, layers: stream.layers.received, layerChanges: stream.layers.changes,
                         configurations: stream.configurations, hasEnded: stream.hasEnded,
                         unsavedFrames: stream.unsaved, framesPath: result?.framesPath, playablePaths: result?.playablePaths ?? [],
-                        problem: result?.problem))
+                        problem: result?.problem ?? stream.problem, played: stream.played.map { PlayedSummary($0) }))
             }
         }
         return summary

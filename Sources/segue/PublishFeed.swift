@@ -4,9 +4,12 @@ import MediaProtocol
 /// One file's packets, a little ahead, so that its streams come out by their decode times however the container interleaves them.
 final class FileFeed {
     let path: String
+    /// As they are published.
     let streams: [MediaFileStream]
     let skipped: [SkippedMediaStream]
     private var reader: MediaFileReader
+    /// Of sound that is encoded anew, by the file's stream number.
+    private let cutters: [Int: SoundCutter]
     private var passesLeft: Int
     /// By decode time, the next one last.
     private var ahead: [MediaSample] = []
@@ -18,10 +21,20 @@ final class FileFeed {
     private static let aheadNanosecondsMax: Int64 = 1_000_000_000
     private static let problemsMax = 100
 
-    init(path: String, passes: Int) throws(MediaFileFault) {
-        reader = try MediaFileReader(path: path)
+    /// - Parameter encoding: of sound; `nil`: it is sent as the file holds it.
+    init(path: String, passes: Int, encoding: EncodingPlan? = nil) throws(CommandFailure) {
+        do throws(MediaFileFault) {
+            reader = try MediaFileReader(path: path)
+        } catch {
+            throw CommandFailure(code: .failure, message: "\(error)")
+        }
         self.path = path
-        streams = reader.streams
+        var cutters: [Int: SoundCutter] = [:]
+        if let encoding {
+            for stream in reader.streams { cutters[stream.index] = try SoundCutter(stream, path: path, encoding) }
+        }
+        self.cutters = cutters
+        streams = reader.streams.map { cutters[$0.index]?.stream ?? $0 }
         skipped = reader.skippedStreams
         passesLeft = passes
     }
@@ -42,7 +55,7 @@ final class FileFeed {
             if let first = ahead.first, let next = ahead.last, first.decodeNanoseconds - next.decodeNanoseconds > Self.aheadNanosecondsMax { return }
             do {
                 if let sample = try reader.next() {
-                    insert(sample)
+                    if let cutter = cutters[sample.streamIndex] { cutter.take(sample).forEach(insert) } else { insert(sample) }
                 } else {
                     endPass()
                 }
@@ -57,6 +70,7 @@ final class FileFeed {
     }
 
     private func endPass() {
+        for cutter in cutters.values { cutter.finish().forEach(insert) }
         passesLeft -= 1
         guard passesLeft > 0, problems.isEmpty else {
             isAtEnd = true

@@ -35,11 +35,13 @@ final class Publisher {
         /// Connections that were lost and made anew, and frames that were sent once more because of that.
         var resumptions = 0
         var framesRepeated = 0
+        /// What Opus encoders came to make, as subscribers wanted it.
+        var formats: [FormatChange] = []
         var problems: [String] = []
         var clock: ClockSummary?
     }
 
-    private struct Track {
+    struct Track {
         let file: Int
         let source: MediaFileStream
         let id: StreamID
@@ -48,8 +50,11 @@ final class Publisher {
         var edge: LiveEdge
         var sequence: UInt32 = 0
         var firstDecode: Int64?
+        /// `nil`: packets go out as they are in the file.
+        let encoder: StreamEncoder?
 
-        init(file: Int, source: MediaFileStream, id: StreamID, layer: Int) {
+        init(file: Int, source: MediaFileStream, id: StreamID, layer: Int, _ encoding: EncodingPlan?) throws {
+            encoder = try encoding.flatMap { try $0.encoder(for: source) }
             self.file = file
             self.source = source
             self.id = id
@@ -64,9 +69,11 @@ final class Publisher {
     private var feed: PublishFeed
     private let rate: Double
     private let simulcast: SimulcastPlan?
+    private let encoding: EncodingPlan?
+    private(set) var startedAt = MonotonicInstant.zero
     private var participant: UInt32 = 0
-    private var tracks: [Track] = []
-    private var progress = ProgressLine()
+    var tracks: [Track] = []
+    var progress = ProgressLine()
     private var progressDue = MonotonicInstant.zero
     private var extensions = ByteQueue()
     private var sent: SentFrames
@@ -78,7 +85,10 @@ final class Publisher {
     /// From the moment that the last awaited listener is in the room: it still has to subscribe.
     private static let settleMilliseconds: UInt64 = 1_000
 
-    init(_ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?, resumes: Bool, isLive: Bool) throws {
+    init(
+        _ connect: ClientConnect, _ feed: PublishFeed, rate: Double, simulcast: SimulcastPlan?, encoding: EncodingPlan?, resumes: Bool, isLive: Bool
+    ) throws {
+        self.encoding = encoding
         self.connect = connect
         driver = try ClientDriver()
         conversation = try ClientConversation(driver, connect, exchangesTime: true, resumes: resumes)
@@ -98,6 +108,7 @@ final class Publisher {
         var summary = Summary(room: room, streams: [])
         try publish(&summary)
         let start = MonotonicClock.now()
+        startedAt = start
         if let origin = feed.nextDecode { try send(PublishSchedule(start: start, originNanoseconds: origin, rate: rate), &summary) }
         summary.elapsedSeconds = Double(MonotonicClock.now().nanoseconds(since: start)) / 1e9
         summary.isInterrupted = driver.isInterrupted
@@ -144,7 +155,7 @@ final class Publisher {
                     throw CommandFailure(code: .relay, message: "the relay gave no stream id")
                 }
                 if isPicture { picture = id }
-                let track = Track(file: index, source: source, id: StreamID(id), layer: layer)
+                let track = try Track(file: index, source: source, id: StreamID(id), layer: layer, encoding)
                 tracks.append(track)
                 summary.streams.append(
                     .init(file: file.path, stream: id, kind: request.kind.rawValue, codec: source.codecString, layer: isPicture ? layer : nil))
@@ -185,6 +196,13 @@ final class Publisher {
         guard let place = tracks.firstIndex(where: { $0.file == file && $0.source.index == sample.streamIndex }) else { return }
         guard tracks[place].gate.passes(isKey: sample.isKey) else { return }
         let track = tracks[place]
+        var sample = sample
+        var level = AudioLevel.silent
+        var isSilence = false
+        if let encoder = track.encoder {
+            guard let frame = encoder.encode(sample.payload) else { return }
+            (sample.payload, level, isSilence) = (frame.payload, frame.level, frame.isSilence)
+        }
         tracks[place].sequence &+= 1
         let lateness = now.nanoseconds(since: due)
         if !track.edge.isLate(lateness) { isBehind = false }
@@ -199,8 +217,9 @@ final class Publisher {
         var flags: MediaFlags = tracks[place].edge.takeGap() ? .discontinuity : []
         if sample.isKey { flags.insert(.key) }
         if sample.isDiscardable { flags.insert(.discardable) }
+        if isSilence { flags.insert(.silence) }
         let header = MediaHeader(
-            kind: track.source.description.kind, flags: flags, layer: track.layer, stream: track.id, sequence: track.sequence,
+            kind: track.source.description.kind, flags: flags, layer: track.layer, level: level, stream: track.id, sequence: track.sequence,
             timestamp: UInt32(truncatingIfNeeded: sample.decodeTimestamp))
         extensions.removeAll()
         writeExtensions(of: sample, lateness: lateness)
@@ -302,6 +321,7 @@ final class Publisher {
         for message in conversation.news {
             switch message {
             case .layersWanted(let wanted): takeWanted(wanted)
+            case .formatWanted(let wanted): takeWanted(wanted, &summary)
             case .keyFrameRequested: summary.keyFrameRequests += 1
             case .streamReport(let quality):
                 if let place = summary.streams.firstIndex(where: { $0.stream == quality.stream }) { summary.streams[place].reception = quality }
@@ -333,28 +353,5 @@ final class Publisher {
         let frames = summary.streams.reduce(0) { $0 + $1.frames }
         let seconds = summary.streams.map(\.seconds).max() ?? 0
         progress.show("\(PublishCommand.seconds(seconds)) s of media, \(frames) frames, \(conversation.session.queuedBytes) bytes waiting")
-    }
-}
-
-extension ClientRequest.Publish {
-    /// How a file's stream is announced.
-    init(description stream: MediaFileStream) {
-        var shown = Signalling.StreamDescription()
-        shown.timescale = Int(stream.description.timescale.ticksPerSecond)
-        let kind: StreamKind
-        switch stream.description {
-        case .audio(let audio):
-            kind = .audio
-            shown.sampleRate = Double(audio.sampleRate)
-            shown.channels = Int(audio.channels)
-            if audio.frameMicroseconds > 0 { shown.frameMilliseconds = Double(audio.frameMicroseconds) / 1_000 }
-        case .video(let video):
-            kind = .video
-            shown.width = Int(video.width)
-            shown.height = Int(video.height)
-            if video.frameRate > 0 { shown.frameRate = video.frameRate }
-        case .data: kind = .data
-        }
-        self.init(kind: kind, codec: stream.codecString, description: shown, source: "file")
     }
 }

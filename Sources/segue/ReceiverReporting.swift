@@ -1,10 +1,12 @@
+import JitterBuffer
 import MediaProtocol
 import RelayBase
 import RelayClient
 import RelayRooms
 import Signalling
 
-/// What a listener reports of one stream. It has no jitter buffer: a frame that is missing would have been concealed, one that comes out of order is late.
+/// What a listener reports of one stream: what its jitter buffer counted. Of one that is not played, a guess: a frame that is missing would have been concealed,
+/// one that comes out of order is late.
 struct ReceiverReporting {
     static let milliseconds: UInt64 = 2_000
 
@@ -21,12 +23,21 @@ struct ReceiverReporting {
         jitter.take(timestamp: header.timestamp, ticksPerSecond: ticksPerSecond, now: now)
     }
 
-    mutating func report(_ stream: UInt32, _ account: SequenceAccount, now: MonotonicInstant) -> ClientRequest.StreamReport {
+    mutating func report(
+        _ stream: UInt32, _ account: SequenceAccount, _ played: PlayedStatistics?, now: MonotonicInstant
+    ) -> ClientRequest.StreamReport {
         var report = ClientRequest.StreamReport(stream: stream)
         report.received = account.frames
-        report.played = account.frames &- account.reordered
-        report.concealed = account.missing
-        report.late = account.reordered
+        if let played {
+            report.played = played.playedFrames
+            report.concealed = played.concealedFrames
+            report.late = played.buffer.late
+            report.bufferMilliseconds = Double(played.buffer.levelMilliseconds)
+        } else {
+            report.played = account.frames &- account.reordered
+            report.concealed = account.missing
+            report.late = account.reordered
+        }
         if ticksPerSecond != nil { report.jitterMilliseconds = jitter.milliseconds }
         if let reported {
             let seconds = Double(now.nanoseconds(since: reported.at)) / 1e9

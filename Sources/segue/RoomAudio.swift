@@ -1,6 +1,6 @@
 import Signalling
 
-/// Who in a room is interrupted or held, as it was told last, so that a change is told once, whether an event or a list of the participants brings it. Pure.
+/// Who in a room is interrupted or held and what for their audio sessions are, as it was told last, so that a change is told once, whether an event or a list of the participants brings it. Pure.
 struct RoomAudio {
     /// Something to be told of a participant: with its name before it, a sentence.
     struct Word: Equatable {
@@ -13,6 +13,13 @@ struct RoomAudio {
     private struct State: Equatable {
         var isInterrupted = false
         var isHeld = false
+        /// What its audio session is for; `nil`: it has none.
+        var purpose: Purpose?
+    }
+
+    private struct Purpose: Equatable {
+        let category: String
+        let mode: String
     }
 
     /// Of those of whom there is something to tell.
@@ -28,6 +35,7 @@ struct RoomAudio {
         case .participantInterrupted(let body): interrupted(body.participant, body.interrupted, reason: body.reason)
         case .participantHeld(let body): held(body.participant, body.held)
         case .participantRoute(let body): Self.route(body.participant, body.inputs, body.outputs)
+        case .participantMode(let body): purpose(body.participant, body.category, mode: body.mode)
         default: nil
         }
     }
@@ -37,6 +45,7 @@ struct RoomAudio {
         [
             interrupted(participant.participant, participant.interrupted ?? false, reason: nil),
             held(participant.participant, participant.held ?? false),
+            participant.category.flatMap { purpose(participant.participant, $0, mode: participant.mode ?? "default") },
         ].compactMap { $0 }
     }
 
@@ -56,6 +65,15 @@ struct RoomAudio {
         forgetIfNothing(participant)
         let sentence = isHeld ? "is held: nothing goes to it or comes from it" : "is held no more"
         return Word(participant: participant, event: "held", sentence: sentence, fields: ["held": "\(isHeld)"])
+    }
+
+    /// Modes are words of the protocol, or of a relay that has more of them.
+    private mutating func purpose(_ participant: UInt32, _ category: String, mode: String) -> Word? {
+        let purpose = Purpose(category: category, mode: mode)
+        guard states[participant, default: State()].purpose != purpose else { return nil }
+        states[participant, default: State()].purpose = purpose
+        let sentence = "has an audio session: \(category)\(mode == "default" ? "" : ", \(mode)")"
+        return Word(participant: participant, event: "mode", sentence: sentence, fields: ["category": category, "mode": mode])
     }
 
     private mutating func forgetIfNothing(_ participant: UInt32) {

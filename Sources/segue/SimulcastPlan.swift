@@ -16,7 +16,9 @@ struct SimulcastPlan {
     init?(_ arguments: Arguments, _ files: [FileFeed]) throws {
         ignoresWanted = arguments.has("--ignore-wanted")
         guard arguments.has("--simulcast") else {
-            if ignoresWanted { throw CommandFailure(code: .usage, message: "--ignore-wanted goes with --simulcast") }
+            if ignoresWanted, arguments.string("--encode") == nil {
+                throw CommandFailure(code: .usage, message: "--ignore-wanted goes with --simulcast or --encode")
+            }
             return nil
         }
         guard (2...StreamLayer.countMax).contains(files.count) else {

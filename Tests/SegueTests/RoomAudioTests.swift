@@ -56,6 +56,24 @@ struct RoomAudioTests {
         #expect(words.first?.fields == ["inputs": "headsetMic", "outputs": "headphones, hdmi"])
     }
 
+    @Test("what a participant's audio session is for is told once, in an event or in a list, and again when it changes")
+    func mode() {
+        var audio = RoomAudio()
+        var listed = Self.participant(1)
+        listed.category = "playback"
+        listed.mode = "moviePlayback"
+        let found = audio.take(listed)
+        #expect(found.map(\.event) == ["mode"])
+        #expect(found.map(\.sentence) == ["has an audio session: playback, moviePlayback"])
+        let again = audio.take(listed)
+        #expect(again.isEmpty)
+        let same = audio.take(RelayMessage.participantMode(.init(participant: 1, category: "playback", mode: "moviePlayback")))
+        #expect(same == nil)
+        let other = audio.take(RelayMessage.participantMode(.init(participant: 1, category: "playAndRecord", mode: "default")))
+        #expect(other?.sentence == "has an audio session: playAndRecord")
+        #expect(other?.fields == ["category": "playAndRecord", "mode": "default"])
+    }
+
     @Test(
         "segue room show has a column for it",
         arguments: [(nil, nil, "-"), (true, nil, "interrupted"), (true, true, "interrupted,held"), (false, true, "held")] as [(Bool?, Bool?, String)])

@@ -64,7 +64,7 @@ extension ScriptStep.Start {
 extension ScriptStep.Action {
     fileprivate init?(_ word: ScriptWord, _ reader: inout ConfigurationReader) {
         switch word {
-        case .publish: self = .publish(expected: reader.expected())
+        case .publish: self = .publish(hertz: reader.number("hertz", in: ToneSource.hertzBounds) ?? ToneSource.hertz, expected: reader.expected())
         case .microphone:
             guard let microphone = reader.word("sends", of: ScriptStep.Microphone.self) else {
                 reader.refuseWord("sends", "must be", ScriptStep.Microphone.allCases.map(\.rawValue))

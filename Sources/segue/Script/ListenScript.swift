@@ -27,7 +27,7 @@ struct ScriptStep: Equatable {
     enum Action: Equatable {
         case request(ScriptRequest, expected: Expected)
         /// A tone, as the microphone's stream.
-        case publish(expected: Expected)
+        case publish(hertz: Double, expected: Expected)
         case microphone(Microphone)
         case disconnect
         case reconnect
@@ -162,6 +162,7 @@ enum ScriptWord: String, CaseIterable {
 /// The events that a script can wait for: those of audio sessions, streams and the connection, by the names that the protocol and this program have for them.
 enum ScriptEvents {
     static let media = ["media.started", "media.stopped"]
+    static let buffers = ["buffers.restarted"]
     static let connection = ["lost", "resumed", "recreated"]
     static let relay: [EventKind] = [
         .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
@@ -169,5 +170,5 @@ enum ScriptEvents {
         .participantHeld, .participantRoute, .participantMode, .participantJoined, .participantLeft, .participantChanged, .streamPublished,
         .streamEnded, .streamGap, .congested, .recovered, .goAway,
     ]
-    static let all = relay.map(\.rawValue) + media + connection
+    static let all = relay.map(\.rawValue) + media + buffers + connection
 }

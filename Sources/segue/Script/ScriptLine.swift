@@ -28,7 +28,11 @@ struct ScriptLine: Encodable {
     /// Of `media.stopped`: from the last frame to the moment when none was to come any more.
     var sinceLastFrameMilliseconds: Double?
     var reason: String?
+    /// Of `buffers.restarted`: in seconds, where another output is why.
+    var outputLatency: Double?
     /// Of `summary`.
+    var playback: PlaybackSummary?
+    var played: [Played]?
     var frames: UInt64?
     var configurations: UInt64?
     var unexpectedFrames: UInt64?
@@ -42,11 +46,19 @@ struct ScriptLine: Encodable {
         case mediaStarted = "media.started"
         case mediaStopped = "media.stopped"
         case mediaUnexpected = "media.unexpected"
+        case buffersRestarted = "buffers.restarted"
         case lost
         case resumed
         case recreated
         case warning
         case summary
+    }
+
+    /// What the jitter buffer of a stream has done.
+    struct Played: Encodable {
+        var stream: UInt32
+        var played: PlayedSummary
+        var problem: String?
     }
 
     /// What a request came to.
@@ -55,6 +67,7 @@ struct ScriptLine: Encodable {
         var warnings: [String]?
         var playback: RelayMessage.StreamPlayback?
         var primed: RelayMessage.Primed?
+        var mix: RelayMessage.MixInfo?
         var refusal: Refusal?
 
         init(_ answer: RelayMessage.Answer) {
@@ -62,6 +75,7 @@ struct ScriptLine: Encodable {
             warnings = answer.warnings
             playback = answer.playback
             primed = answer.primed
+            mix = answer.mix
         }
 
         init(_ refusal: Refusal) {
@@ -91,12 +105,14 @@ extension ScriptLine {
         case "relay": message.map { Self.words(of: $0, name) } ?? ""
         case "media.started": media.map(Self.words) ?? ""
         case "media.stopped": "media stopped\(sinceLastFrameMilliseconds.map { ", \(Self.number($0)) ms after its last frame" } ?? "")"
+        case "buffers.restarted": "jitter buffers restarted: \(Self.restart(reason, outputLatency))"
         case "media.unexpected": "media came although none was to come"
         case "lost": "the connection is lost: \(reason ?? "")"
         case "resumed": "back over another connection, session \(Self.words(session))"
         case "recreated": "the relay had lost the session; it is there again, \(Self.words(session))"
         case "summary":
             "\(steps ?? 0) steps, \(frames ?? 0) frames and \(configurations ?? 0) configurations, of which \(unexpectedFrames ?? 0) should not have come"
+                + (played ?? []).map { "; stream \($0.stream) \($0.played.sentence)" }.joined() + (playback.map { "; \($0.sentence)" } ?? "")
         default: reason ?? ""
         }
     }
@@ -109,11 +125,20 @@ extension ScriptLine {
             text += " → ok"
             if let session = answer.session { text += ", session \(Self.words(session))" }
             if let playback = answer.playback { text += ", stream \(playback.stream) \(playback.state.rawValue)" }
+            if let mix = answer.mix { text += ", mix in stream \(mix.stream)" }
             if let primed = answer.primed { text += ", \(primed.frames) frames ready" }
             for warning in answer.warnings ?? [] { text += "; \(warning)" }
         }
         if let failure { text += "  FAILED: \(failure)" }
         return text
+    }
+
+    private static func restart(_ reason: String?, _ outputLatency: Double?) -> String {
+        switch reason {
+        case "held": "nothing is to be heard"
+        case "wakeFromSleep": "the route woke up"
+        default: "the output takes \(outputLatency.map { number($0 * 1_000) } ?? "?") ms now"
+        }
     }
 
     private static func words(_ session: RelayMessage.SessionState?) -> String {

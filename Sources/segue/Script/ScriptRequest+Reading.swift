@@ -30,10 +30,17 @@ extension ScriptRequest {
     private init(subscribing: Bool, _ reader: inout ConfigurationReader) {
         let stream = reader.stream(isRequired: false)
         let isAll: Bool? = stream == nil ? true : nil
-        self.init(
-            request: subscribing
-                ? .subscribe(.init(streams: nil, all: isAll, delivery: .live)) : .unsubscribe(.init(streams: nil, all: isAll)),
-            stream: stream)
+        guard subscribing else {
+            self.init(request: .unsubscribe(.init(streams: nil, all: isAll)), stream: stream)
+            return
+        }
+        // Where the script does not say how, the command line does.
+        var body = ClientRequest.Subscribe(streams: nil, all: isAll, delivery: reader.word("delivery", of: ClientRequest.Delivery.self))
+        body.late = reader.word("late", of: ClientRequest.LatePolicy.self)
+        body.profile = reader.word("profile", of: ClientRequest.JitterProfileName.self)
+        body.delay = reader.number("delay", in: SignallingBounds.pinnedMilliseconds)
+        body.channels = reader.integer("channels", in: SignallingBounds.mixChannels)
+        self.init(request: .subscribe(body), stream: stream)
     }
 
     private init?(ofStream word: ScriptWord, _ reader: inout ConfigurationReader) {

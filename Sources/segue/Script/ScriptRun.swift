@@ -95,7 +95,7 @@ struct ScriptRun {
         guard case .asking(let since) = state, place < steps.count else { return }
         let expected: ScriptStep.Expected =
             switch steps[place].action {
-            case .request(_, let expected), .publish(let expected): expected
+            case .request(_, let expected), .publish(_, let expected): expected
             default: .ok
             }
         let failure: String? =

@@ -33,7 +33,8 @@ extension ScriptedListener {
     private func perform(_ step: ScriptStep) throws {
         switch step.action {
         case .request(let request, _): ask(request)
-        case .publish:
+        case .publish(let hertz, _):
+            self.hertz = hertz
             let id = resumable.session.send(.publish(ToneSource.announcement))
             publishID = id
             stepID = id
@@ -65,7 +66,7 @@ extension ScriptedListener {
     }
 
     private func ask(_ request: ScriptRequest) {
-        let asked: ClientRequest
+        var asked: ClientRequest
         switch request.stream {
         case nil: asked = request.request
         case .number(let id): asked = request.about(id)
@@ -77,6 +78,12 @@ extension ScriptedListener {
             asked = request.about(id)
         }
         if asked.mayOpen { watch.open() }
+        if case .subscribe(var body) = asked, body.delivery == nil {
+            // Some streams of a room are no mix.
+            if body.all == true || playing.delivery.delivery != .mixed { playing.delivery.apply(to: &body) }
+            asked = .subscribe(body)
+        }
+        if case .routeChanged(let body) = asked { changedRoute = body }
         reopened = nil
         if case .streamStart(let body) = asked, watch.isStopped(body.stream) {
             reopened = body.stream
@@ -90,6 +97,8 @@ extension ScriptedListener {
     func stepAnswered(_ answer: RelayMessage.Answer) {
         stepID = nil
         stepAnswer = .init(answer)
+        if let mix = answer.mix { mixed(mix) }
+        if let body = changedRoute.take() { applyRoute(body) }
         if let playback = answer.playback { watch.setStopped(playback.stream, playback.state == .paused || playback.state == .stopped) }
         run?.answered(nil)
     }
@@ -122,17 +131,21 @@ extension ScriptedListener {
         guard !resumable.isLost else { return }
         if keeper.state.map({ $0.state == .active && $0.paused != true }) ?? true {
             watch.flow()
-        } else {
-            hold()
+        } else if hold() {
+            restartBuffers("held")
         }
+        playing.follow(mode: keeper.state?.mode, now: driver.loop.now)
     }
 
-    func hold() {
-        guard let since = watch.hold(now: MonotonicClock.now()) else { return }
+    /// - Returns: whether media was to come until now.
+    @discardableResult
+    func hold() -> Bool {
+        guard let since = watch.hold(now: MonotonicClock.now()) else { return false }
         var line = line(.mediaStopped)
         line.sinceLastFrameMilliseconds = Double(since) / 1e6
         tell(line)
         run?.happened(line.event)
+        return true
     }
 }
 

@@ -15,6 +15,7 @@ final class ScriptedListener {
     let resumable: ResumableSession
     var keeper = SessionKeeper()
     var watch = MediaWatch()
+    let playing: ScriptedPlaying
     /// `nil` until the client is in the room and the script begins.
     var run: ScriptRun?
     var startedAt: MonotonicInstant
@@ -28,7 +29,11 @@ final class ScriptedListener {
     var stepAnswer: ScriptLine.Answered?
     /// The stream that it may let flow again, stopped until then.
     var reopened: UInt32?
+    /// The route that is being told.
+    var changedRoute: ClientRequest.RouteChanged?
     var publishID: UInt64?
+    /// Of the tone that is published.
+    var hertz = ToneSource.hertz
     var tone: ToneSource?
     var microphone = ScriptStep.Microphone.whileActive
     private var extensions = ExtensionWriter()
@@ -37,13 +42,16 @@ final class ScriptedListener {
     private var wasOpen = false
     var failure: CommandFailure?
 
-    init(room: String, _ script: ListenScript, _ connect: ClientConnect, resumes: Bool, asJSON: Bool) throws {
+    init(
+        room: String, _ script: ListenScript, _ connect: ClientConnect, _ delivery: ListenDelivery, play path: String?, resumes: Bool, asJSON: Bool
+    ) throws {
         self.room = room
         self.script = script
         self.connect = connect
         self.asJSON = asJSON
         driver = try ClientDriver()
         startedAt = MonotonicClock.now()
+        playing = try ScriptedPlaying(delivery, path: path, now: startedAt)
         var options = connect.template
         options.device = script.device
         do {
@@ -113,7 +121,9 @@ final class ScriptedListener {
         switch id {
         case joinID where answer.state != .waiting: entered(answer.participant, answer.participants ?? [], answer.streams ?? [])
         case joinID: warn("waiting in the lobby of \(room) until a host lets this client in")
-        case subscribeID: begin()
+        case subscribeID:
+            if let mix = answer.mix { mixed(mix) }
+            begin()
         default: break
         }
         if id == publishID, let stream = answer.stream { startTone(stream) }
@@ -131,6 +141,7 @@ final class ScriptedListener {
         perform(keeper.refused(id, refusal))
         if id == stepID {
             stepID = nil
+            changedRoute = nil
             if let stream = reopened { watch.setStopped(stream, true) }
             stepAnswer = .init(refusal)
             run?.answered(refusal.code)
@@ -141,11 +152,13 @@ final class ScriptedListener {
     private func entered(_ number: UInt32?, _ participants: [RelayMessage.Participant], _ streams: [RelayMessage.StreamInfo]) {
         participant = number
         for person in participants { names[person.participant] = RoomTalk.name(of: person) }
-        for info in streams where info.participant != number { watch.add(info.stream, info.kind) }
+        for info in streams { published(info) }
         if script.subscribesItself {
             begin()
         } else {
-            subscribeID = resumable.session.send(.subscribe(.init(streams: nil, all: true, delivery: .live)))
+            var request = ClientRequest.Subscribe(streams: nil, all: true, delivery: nil)
+            playing.delivery.apply(to: &request)
+            subscribeID = resumable.session.send(.subscribe(request))
         }
     }
 
@@ -164,9 +177,10 @@ final class ScriptedListener {
     private func take(_ news: RelayMessage) {
         switch news {
         case .participantJoined(let person): names[person.participant] = RoomTalk.name(of: person)
-        case .streamPublished(let info) where info.participant != participant: watch.add(info.stream, info.kind)
+        case .streamPublished(let info): published(info)
         case .streamEnded(let stream):
             watch.remove(stream)
+            playing.remove(stream, now: driver.loop.now)
             if tone?.stream.rawValue == stream { tone = nil }
         case .streamStopped(let stopped):
             watch.setStopped(stopped.stream, true)
@@ -188,8 +202,9 @@ final class ScriptedListener {
         let captured = (try? MediaExtensions(frame: frame, flags: header.flags))?.captureTime
         let age = captured.flatMap { $0.milliseconds(untilUnixMilliseconds: WallClock.now()) }
         switch watch.take(header, age: age, now: driver.loop.now) {
-        case .nothing: break
+        case .nothing: playing.take(header.stream.rawValue, frame, now: driver.loop.now)
         case .start(let start):
+            playing.take(header.stream.rawValue, frame, now: driver.loop.now)
             var line = line(.mediaStarted)
             line.media = start
             tell(line)
@@ -210,7 +225,8 @@ final class ScriptedListener {
 
     private func resumed(_ state: RelayMessage.ResumedSession) {
         for person in state.room?.participants ?? [] { names[person.participant] = RoomTalk.name(of: person) }
-        for info in state.room?.streams ?? [] where info.participant != participant { watch.add(info.stream, info.kind) }
+        for info in state.room?.streams ?? [] { published(info) }
+        if let mix = state.mix { mixed(mix) }
         let outcome = keeper.resumed(state.session)
         var line = line(.resumed)
         line.session = state.session
@@ -226,7 +242,7 @@ final class ScriptedListener {
     // MARK: The tone
 
     private func startTone(_ stream: UInt32) {
-        tone = ToneSource(stream: stream, now: MonotonicClock.now())
+        tone = ToneSource(stream: stream, hertz: hertz, now: MonotonicClock.now())
         let header = MediaHeader(kind: .configuration, stream: StreamID(stream), sequence: 0, timestamp: 0)
         resumable.session.sendFrame(header, payload: unsafe [UInt8]().span.bytes)
     }
@@ -280,6 +296,10 @@ final class ScriptedListener {
         line.frames = watch.frames
         line.configurations = watch.configurations
         line.unexpectedFrames = watch.unexpectedFrames
+        if let heard = playing.finish(now: MonotonicClock.now()) {
+            line.playback = heard.summary
+            line.played = heard.played
+        }
         tell(line)
     }
 }

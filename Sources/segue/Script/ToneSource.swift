@@ -3,13 +3,13 @@ import MediaProtocol
 import RelayBase
 import Signalling
 
-/// The microphone of a client that has none: a quiet 400 Hz in G.711 µ-law, 20 ms a frame.
+/// The microphone of a client that has none: a quiet tone in G.711 µ-law, 20 ms a frame.
 struct ToneSource {
     static let frameMilliseconds: UInt64 = 20
     private static let samplesPerSecond = 8_000
     private static let samplesPerFrame = 160
-    /// Twenty samples a period, so that all frames are the same.
-    private static let hertz = 400.0
+    static let hertz = 400.0
+    static let hertzBounds = 50.0...3_400.0
     private static let amplitude = 2_000.0
     private static let ticksPerFrame: UInt32 = 960
 
@@ -22,19 +22,26 @@ struct ToneSource {
     }
 
     let stream: StreamID
-    let payload: [UInt8]
+    /// Of the frame whose header ``next(now:isSilent:)`` has given last.
+    private(set) var payload: [UInt8] = []
+    private let hertz: Double
     private(set) var due: MonotonicInstant
     private let start: MonotonicInstant
     private var sequence: UInt32 = 0
     private var wasSilent = true
 
-    init(stream: UInt32, now: MonotonicInstant) {
+    init(stream: UInt32, hertz: Double = ToneSource.hertz, now: MonotonicInstant) {
         self.stream = StreamID(stream)
+        self.hertz = hertz
         start = now
         due = now
+    }
+
+    /// Its phase is that of its time, so that what was left out is not heard as a step between what was not.
+    private mutating func sound(_ frame: UInt64) {
         payload = (0..<Self.samplesPerFrame).map { sample in
-            let angle = 2 * Double.pi * Self.hertz * Double(sample) / Double(Self.samplesPerSecond)
-            return Self.muLaw(Int(Self.amplitude * sin(angle)))
+            let seconds = (Double(frame) * Double(Self.samplesPerFrame) + Double(sample)) / Double(Self.samplesPerSecond)
+            return Self.muLaw(Int((Self.amplitude * sin(2 * Double.pi * (hertz * seconds).truncatingRemainder(dividingBy: 1))).rounded()))
         }
     }
 
@@ -51,6 +58,7 @@ struct ToneSource {
         let header = MediaHeader(
             kind: .audio, flags: wasSilent || isLate ? .discontinuity : [], stream: stream, sequence: sequence,
             timestamp: UInt32(truncatingIfNeeded: frames) &* Self.ticksPerFrame)
+        sound(frames)
         wasSilent = false
         sequence &+= 1
         return header
