@@ -1,3 +1,4 @@
+import AudioEngine
 import Glibc
 import JitterBuffer
 
@@ -5,11 +6,14 @@ import JitterBuffer
 enum JitterTracesProgram {
     static let help = """
         Usage: jitter-traces compare [--traces FOLDER] [--plots FOLDER] [NAME]…
+               jitter-traces hear SPEECH.wav --into FOLDER [--traces FOLDER] [NAME]…
                jitter-traces record --emulator PATH --into FOLDER [NAME]…
                jitter-traces convert IN OUT [--ssrc N] [--timescale HZ]
 
           compare   plays traces to this project's jitter buffer, libspeexdsp's, the best single delay and the oracle;
                     prints tables, and draws plots (SVG) into --plots
+          hear      plays speech (16 kHz, mono, 16 bits) through Opus, each trace and the buffer into a WAV file for each,
+                    and the names, delays and concealment into a line for each: NAME MEAN-MS CONCEALED-PERCENT
           record    records traces over emulated links; needs root and /dev/net/tun
           convert   makes a trace of a file of rtpdump or a pcap with RTP
         """
@@ -20,6 +24,7 @@ enum JitterTracesProgram {
         do {
             switch rest.popFirst() {
             case "compare": return try compare(&rest)
+            case "hear": return try hear(&rest)
             case "record": return try record(&rest)
             case "convert": return try convert(&rest)
             default:
@@ -42,14 +47,14 @@ enum JitterTracesProgram {
     }
 
     private static func compare(_ arguments: inout ArraySlice<String>) throws(TraceFault) -> Int32 {
-        let folder = try option("--traces", of: &arguments)
+        let traces = try traces(&arguments)
         let plots = try option("--plots", of: &arguments)
         let profile = try option("--profile", of: &arguments) ?? "balanced"
         guard let profile = JitterProfile.allCases.first(where: { "\($0)" == profile }) else { throw TraceFault("--profile: \(JitterProfile.allCases)") }
-        let recorded = try folder.map { path throws(TraceFault) in try TraceFile.folder(path) } ?? []
-        let traces = (recorded + Generators.all.map { Generators.trace($0) }).filter { arguments.isEmpty || arguments.contains($0.name) }
-        let tables = ComparisonTables(comparisons: traces.map { Comparison($0, profile: profile) })
-        say("\(tables.players)\n\n\(tables.goals)\n\n\(tables.summary)")
+        let chosen = traces.filter { arguments.isEmpty || arguments.contains($0.name) }
+        let tables = ComparisonTables(comparisons: chosen.map { Comparison($0, profile: profile) })
+        let artefacts = StretchArtefacts.frequencies.map { StretchArtefacts(hertz: $0) }
+        say("\(tables.players)\n\n\(tables.goals)\n\n\(StretchArtefacts.table(artefacts))\n\n\(tables.summary)")
         if let plots {
             for comparison in tables.comparisons {
                 let name = "\(comparison.trace.origin.rawValue)-\(comparison.trace.name)"
@@ -58,7 +63,42 @@ enum JitterTracesProgram {
             try FileBytes.write(Plot.summary(tables.comparisons), to: "\(plots)/summary.svg")
             say("\nPlots: \(plots)")
         }
-        return tables.holds ? 0 : 1
+        return tables.holds && artefacts.allSatisfy(\.holds) ? 0 : 1
+    }
+
+    /// Into the folder: `clean.wav`, `codec.wav` (no trace), `stretched.wav` (no codec, delay moved to and fro) and one for each trace.
+    private static func hear(_ arguments: inout ArraySlice<String>) throws(TraceFault) -> Int32 {
+        guard let folder = try option("--into", of: &arguments) else { throw TraceFault("--into is needed") }
+        let traces = try traces(&arguments)
+        guard let path = arguments.popFirst() else { throw TraceFault("a WAV file is needed") }
+        let speech = try WaveAudio(path: path)
+        guard speech.sampleRate == Hearing.sampleRate else { throw TraceFault("\(path): \(Hearing.sampleRate) Hz are needed") }
+        func keep(_ name: String, _ samples: [Float], _ statistics: JitterStatistics? = nil) throws(TraceFault) {
+            try WaveAudio(sampleRate: Hearing.sampleRate, samples: samples).write(to: "\(folder)/\(name).wav")
+            guard let statistics else { return }
+            let played = Double(max(1, statistics.samplesPlayed))
+            let delay = Double(statistics.delaySampleMilliseconds) / max(1, played - Double(statistics.concealedSamples))
+            say("\(name) \(Decimals.fixed(delay, 1)) \(Decimals.fixed(Double(statistics.concealedSamples) * 100 / played, 2))")
+        }
+        try keep("clean", speech.samples)
+        let seconds = speech.samples.count / Hearing.sampleRate + 1
+        let plain = Hearing.play(
+            PlainDecoder.packets(speech.samples), over: Hearing.even(seconds: seconds), by: PlainDecoder(), JitterConfiguration(), adjust: Hearing.swing)
+        try keep("stretched", plain.samples, plain.statistics)
+        let packets = try Hearing.encode(speech.samples)
+        for trace in [Hearing.even(seconds: seconds)] + traces where !trace.hasPauses && (arguments.isEmpty || arguments.contains(trace.name)) {
+            guard let decoder = try? OpusFrameDecoder(sampleRate: Hearing.sampleRate, channels: 1) else { throw TraceFault("no decoder") }
+            let heard = Hearing.play(packets, over: trace, by: decoder, JitterConfiguration())
+            try keep(trace.name == "even" ? "codec" : "\(trace.origin.rawValue)-\(trace.name)", heard.samples, heard.statistics)
+        }
+        return 0
+    }
+
+    /// Those of `--traces`, and the generated ones.
+    private static func traces(_ arguments: inout ArraySlice<String>) throws(TraceFault) -> [ArrivalTrace] {
+        let folder = try option("--traces", of: &arguments)
+        let recorded = try folder.map { path throws(TraceFault) in try TraceFile.folder(path) } ?? []
+        return recorded + Generators.all.map { Generators.trace($0) }
     }
 
     private static func record(_ arguments: inout ArraySlice<String>) throws -> Int32 {

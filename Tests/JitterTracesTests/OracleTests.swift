@@ -93,7 +93,7 @@ struct OracleTests {
     @Test("150 ms without sound is an interruption, 140 ms is none", arguments: [(7, 0), (8, 1), (20, 1)])
     func interruptions(lost: Int, expected: Int) {
         let transits: [Int64?] = [40, 40] + [Int64?](repeating: nil, count: lost) + [40]
-        #expect(Schedule.fixed(Self.trace(transits), concealedRatio: 0).interruptions == expected)
+        #expect(Schedule.fixed(Self.trace(transits), concealedRatio: 0).interruptions == Double(expected))
     }
 
     @Test("a percentile and a mean are over what is played, by its length")

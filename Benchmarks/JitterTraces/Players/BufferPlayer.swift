@@ -28,14 +28,14 @@ enum BufferPlayer {
         return configuration
     }
 
-    static func play(_ trace: ArrivalTrace, _ configuration: JitterConfiguration, player: String = "segue") -> Result {
+    static func play(_ trace: ArrivalTrace, _ configuration: JitterConfiguration, phase: Int64 = 0) -> Result {
         let ticksPerSample = Double(trace.timescale) / Double(SpeechSignal.sampleRate)
         let log = DecodingLog()
         let decoder = SignalDecoder(
             sampleCount: Int((Double(trace.packetTicks) / ticksPerSample).rounded()), ticksPerSample: ticksPerSample, channels: configuration.channels,
             log: log)
         var buffer = AudioJitterBuffer(configuration, decoder: decoder)
-        var playout = Playout(player: player, pointMilliseconds: 10)
+        var playout = Playout(player: "segue", pointMilliseconds: 10)
         var pulls: [Pull] = []
         let arrivals = trace.arrivals
         let fastest = zip(trace.packets, trace.mediaTimes()).compactMap { packet, time in packet.received.map { $0 - time } }.min() ?? 0
@@ -46,8 +46,9 @@ enum BufferPlayer {
         var next = 0
         var hasBegun = false
         var last = JitterStatistics()
-        var now = ((arrivals.first?.received ?? 0) + Schedule.grid - 1) / Schedule.grid * Schedule.grid
-        while now <= trace.end {
+        let end = trace.end
+        var now = Schedule.firstPull(arrivals, phase: phase)
+        while now <= end {
             let instant = MonotonicInstant(nanoseconds: UInt64(now))
             while next < arrivals.count, let received = arrivals[next].received, received <= now {
                 let packet = arrivals[next]

@@ -13,8 +13,8 @@ enum Oracle {
         var sum: Double
     }
 
-    static func play(_ trace: ArrivalTrace, concealedRatio: Double, pattern: SpeechPattern = SpeechPattern()) -> Playout {
-        let input = Schedule.Input(trace)
+    static func play(_ trace: ArrivalTrace, concealedRatio: Double, phase: Int64 = 0, pattern: SpeechPattern = SpeechPattern()) -> Playout {
+        let input = Schedule.Input(trace, phase: phase)
         let spurts = talkspurts(trace, input.media, pattern)
         let delays = schedule(input, spurts, budget: Schedule.budget(concealedRatio, input))
         var delayOf = [Int](repeating: 0, count: input.packets.count)

@@ -26,7 +26,7 @@ struct Playout: Sendable {
     private(set) var meanDelay = 0.0
     private(set) var delay95 = 0.0
     private(set) var concealedRatio = 0.0
-    private(set) var interruptions = 0
+    private(set) var interruptions = 0.0
     var stretchRatio = 0.0
     var droppedRatio = 0.0
 
@@ -35,6 +35,16 @@ struct Playout: Sendable {
     init(player: String, pointMilliseconds: Double) {
         self.player = player
         self.pointMilliseconds = pointMilliseconds
+    }
+
+    /// The same player with its pulls at several phases against the packets: how those fall is nobody's merit. Interruptions become their mean number.
+    init(over phases: [Playout]) {
+        self = phases[0]
+        points = phases.flatMap(\.points)
+        finish()
+        interruptions /= Double(phases.count)
+        stretchRatio = phases.reduce(0) { $0 + $1.stretchRatio } / Double(phases.count)
+        droppedRatio = phases.reduce(0) { $0 + $1.droppedRatio } / Double(phases.count)
     }
 
     /// Adds up the points. Points without delay and concealment are pauses.

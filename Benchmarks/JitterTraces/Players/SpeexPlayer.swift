@@ -4,7 +4,7 @@ import CSpeexJitter
 ///
 /// What it calls an insertion is concealed: it gives no sound for it, and the decoder has to go on without a packet. Where it jumps, sound is left out.
 enum SpeexPlayer {
-    static func play(_ trace: ArrivalTrace, pattern: SpeechPattern = SpeechPattern()) -> Playout {
+    static func play(_ trace: ArrivalTrace, phase: Int64 = 0) -> Playout {
         let step = trace.packetNanoseconds
         let ticks = Int32(trace.packetTicks)
         var playout = Playout(player: "speexdsp", pointMilliseconds: Double(step) / 1e6)
@@ -13,14 +13,14 @@ enum SpeexPlayer {
         let arrivals = trace.arrivals
         var isPlayed = [Bool](repeating: false, count: arrivals.count)
         var next = 0
-        // The first pull after the first packet, by the grid of all players.
-        var now = ((arrivals.first?.received ?? 0) + Schedule.grid - 1) / Schedule.grid * Schedule.grid
+        let end = trace.end
+        var now = Schedule.firstPull(arrivals, phase: phase)
         var concealing: Int32 = 0
         var isInPause = false
         var hasBegun = false
         var jumped: Int64 = 0
         var scratch = [CChar](repeating: 0, count: 64)
-        while next < arrivals.count || now <= trace.end {
+        while next < arrivals.count || now <= end {
             while next < arrivals.count, let received = arrivals[next].received, received <= now {
                 unsafe put(arrivals[next], number: next, ticks: trace.packetTicks, into: buffer)
                 next += 1

@@ -3,24 +3,33 @@ import JitterBuffer
 /// One trace, played by everyone.
 struct Comparison {
     let trace: ArrivalTrace
-    let ours: BufferPlayer.Result
+    let ours: Playout
+    /// Of one phase of the pulls.
+    let first: BufferPlayer.Result
     let speex: Playout
     let fixed: Playout
     let oracle: Playout
     /// Where the trace has a stall of 2 s and one target before: how long until what is played was back within 20 ms of that.
     let recovery: Recovery?
 
+    /// Of our pulls and the schedules', each 10 ms; libspeexdsp's are each 20 ms, so it has twice as many.
+    private static let phases: [Int64] = [0, 5_000_000]
+
     init(_ trace: ArrivalTrace, profile: JitterProfile = .balanced) {
         self.trace = trace
-        ours = BufferPlayer.play(trace, BufferPlayer.configuration(trace, profile: profile))
-        speex = SpeexPlayer.play(trace)
+        let configuration = BufferPlayer.configuration(trace, profile: profile)
+        let results = Self.phases.map { BufferPlayer.play(trace, configuration, phase: $0) }
+        first = results[0]
+        ours = Playout(over: results.map(\.playout))
+        speex = Playout(over: (Self.phases + Self.phases.map { $0 + Schedule.grid }).map { SpeexPlayer.play(trace, phase: $0) })
         // Both at our concealed ratio.
-        fixed = Schedule.fixed(trace, concealedRatio: ours.playout.concealedRatio)
-        oracle = Oracle.play(trace, concealedRatio: ours.playout.concealedRatio)
-        recovery = Recovery(trace, ours.pulls)
+        let concealed = ours.concealedRatio
+        fixed = Playout(over: Self.phases.map { Schedule.fixed(trace, concealedRatio: concealed, phase: $0) })
+        oracle = Playout(over: Self.phases.map { Oracle.play(trace, concealedRatio: concealed, phase: $0) })
+        recovery = Recovery(trace, first.pulls)
     }
 
-    var players: [Playout] { [ours.playout, speex, fixed, oracle] }
+    var players: [Playout] { [ours, speex, fixed, oracle] }
 }
 
 /// How long the delay stays up after a stall of about 2 s.
@@ -70,7 +79,7 @@ struct Dominance {
         let axes: [(name: String, difference: Double, tolerance: Double)] = [
             ("delay", ours.meanDelay - other.meanDelay, Self.delayTolerance),
             ("concealed", ours.concealedRatio - other.concealedRatio, Self.concealedTolerance),
-            ("interruptions", Double(ours.interruptions - other.interruptions), 0.5),
+            ("interruptions", ours.interruptions - other.interruptions, 0.5),
         ]
         better = axes.filter { $0.difference < -$0.tolerance }.map(\.name)
         worse = axes.filter { $0.difference > $0.tolerance }.map(\.name)

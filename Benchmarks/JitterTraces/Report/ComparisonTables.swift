@@ -7,7 +7,7 @@ struct ComparisonTables {
     /// Our mean delays over the set, each trace with the same weight, against the oracle's.
     var delayRatio: Double {
         let oracle = comparisons.reduce(0) { $0 + $1.oracle.meanDelay }
-        return oracle > 0 ? comparisons.reduce(0) { $0 + $1.ours.playout.meanDelay } / oracle : 0
+        return oracle > 0 ? comparisons.reduce(0) { $0 + $1.ours.meanDelay } / oracle : 0
     }
 
     var players: String {
@@ -16,7 +16,7 @@ struct ComparisonTables {
             for player in comparison.players {
                 rows.append([
                     player.player == "segue" ? comparison.trace.name : "", player.player, Decimals.fixed(player.meanDelay, 1),
-                    Decimals.fixed(player.delay95, 1), Decimals.fixed(player.concealedRatio * 100, 2), "\(player.interruptions)",
+                    Decimals.fixed(player.delay95, 1), Decimals.fixed(player.concealedRatio * 100, 2), Decimals.fixed(player.interruptions, 1),
                     Decimals.fixed(player.stretchRatio * 100, 2), Decimals.fixed(player.droppedRatio * 100, 2),
                 ])
             }
@@ -27,10 +27,10 @@ struct ComparisonTables {
     var goals: String {
         var rows: [[String]] = []
         for comparison in comparisons {
-            let dominance = Dominance(comparison.ours.playout, comparison.speex)
+            let dominance = Dominance(comparison.ours, comparison.speex)
             let oracle = comparison.oracle.meanDelay
             rows.append([
-                comparison.trace.name, oracle > 0 ? Decimals.fixed(comparison.ours.playout.meanDelay / oracle, 2) : "none",
+                comparison.trace.name, oracle > 0 ? Decimals.fixed(comparison.ours.meanDelay / oracle, 2) : "none",
                 dominance.better.joined(separator: ", "), dominance.worse.joined(separator: ", "), dominance.holds ? "holds" : "FAILS",
             ])
         }
@@ -44,7 +44,7 @@ struct ComparisonTables {
                 delayRatio <= Self.delayRatioMax ? "holds" : "FAILS",
             ]
         ]
-        let dominated = comparisons.count { Dominance($0.ours.playout, $0.speex).holds }
+        let dominated = comparisons.count { Dominance($0.ours, $0.speex).holds }
         rows.append([
             "traces with speexdsp beaten on an axis and on none better", "\(dominated) of \(comparisons.count)", "all",
             dominated == comparisons.count ? "holds" : "FAILS",
@@ -61,6 +61,6 @@ struct ComparisonTables {
     }
 
     var holds: Bool {
-        delayRatio <= Self.delayRatioMax && comparisons.allSatisfy { Dominance($0.ours.playout, $0.speex).holds && $0.recovery?.holds ?? true }
+        delayRatio <= Self.delayRatioMax && comparisons.allSatisfy { Dominance($0.ours, $0.speex).holds && $0.recovery?.holds ?? true }
     }
 }

@@ -56,9 +56,10 @@ struct Plot {
     // MARK: Pieces
 
     private static func averaged(_ player: Playout, buckets: Int) -> [(seconds: Double, delay: Double)] {
-        let size = max(1, player.points.count / buckets)
-        return stride(from: 0, to: player.points.count, by: size).compactMap { begin in
-            let part = player.points[begin..<min(begin + size, player.points.count)]
+        let points = player.points.sorted { $0.time < $1.time }
+        let size = max(1, points.count / buckets)
+        return stride(from: 0, to: points.count, by: size).compactMap { begin in
+            let part = points[begin..<min(begin + size, points.count)]
             let delays = part.compactMap(\.delayMilliseconds)
             guard !delays.isEmpty else { return nil }
             return (Double(part[begin].time) / 1e9, delays.reduce(0, +) / Double(delays.count))
