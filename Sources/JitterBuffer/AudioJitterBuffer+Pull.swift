@@ -28,15 +28,19 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
 
     /// Whether the first packet is due; what is too old for the live edge goes.
     private mutating func begin(wanted: Int64, now: Int64) -> Bool {
-        guard store.count > 0 else { return false }
-        while store.count > 1, !isDraining, delay(of: store[1].ticks, now: now) >= wanted {
+        guard let first = store.first else { return false }
+        packetTicks = first.durationTicks
+        let due = wanted + lead - PlayoutControl.slackMicroseconds
+        while store.count > 1, !isDraining, delay(of: store[1].ticks, now: now) >= due {
             store.removeFirst()
             counters.discarded &+= 1
         }
         let oldest = store[0]
-        guard isDraining || delay(of: oldest.ticks, now: now) >= wanted + lead - PlayoutControl.slackMicroseconds else { return false }
+        guard isDraining || delay(of: oldest.ticks, now: now) >= due else { return false }
         isWaiting = false
         enter(oldest)
+        mustJoin = false
+        isFirst = true
         return true
     }
 
