@@ -5,7 +5,7 @@ import JitterBuffer
 /// The program of `Deploy/dev jitter`.
 enum JitterTracesProgram {
     static let help = """
-        Usage: jitter-traces compare [--traces FOLDER] [--plots FOLDER] [NAME]…
+        Usage: jitter-traces compare [--profile NAME] [--traces FOLDER] [--plots FOLDER] [NAME]…
                jitter-traces hear SPEECH.wav --into FOLDER [--traces FOLDER] [NAME]…
                jitter-traces record --emulator PATH --into FOLDER [NAME]…
                jitter-traces convert IN OUT [--ssrc N] [--timescale HZ]
@@ -50,7 +50,9 @@ enum JitterTracesProgram {
         let traces = try traces(&arguments)
         let plots = try option("--plots", of: &arguments)
         let profile = try option("--profile", of: &arguments) ?? "balanced"
-        guard let profile = JitterProfile.allCases.first(where: { "\($0)" == profile }) else { throw TraceFault("--profile: \(JitterProfile.allCases)") }
+        guard let profile = JitterProfile.allCases.first(where: { "\($0)" == profile }) else {
+            throw TraceFault("--profile: \(JitterProfile.allCases)")
+        }
         let chosen = traces.filter { arguments.isEmpty || arguments.contains($0.name) }
         let tables = ComparisonTables(comparisons: chosen.map { Comparison($0, profile: profile) })
         let artefacts = StretchArtefacts.frequencies.map { StretchArtefacts(hertz: $0) }
@@ -83,7 +85,8 @@ enum JitterTracesProgram {
         try keep("clean", speech.samples)
         let seconds = speech.samples.count / Hearing.sampleRate + 1
         let plain = Hearing.play(
-            PlainDecoder.packets(speech.samples), over: Hearing.even(seconds: seconds), by: PlainDecoder(), JitterConfiguration(), adjust: Hearing.swing)
+            PlainDecoder.packets(speech.samples), over: Hearing.even(seconds: seconds), by: PlainDecoder(), JitterConfiguration(),
+            adjust: Hearing.swing)
         try keep("stretched", plain.samples, plain.statistics)
         let packets = try Hearing.encode(speech.samples)
         for trace in [Hearing.even(seconds: seconds)] + traces where !trace.hasPauses && (arguments.isEmpty || arguments.contains(trace.name)) {
@@ -107,7 +110,9 @@ enum JitterTracesProgram {
         }
         // What is recorded is the link, not who else wants the processor.
         var parameter = sched_param(sched_priority: 50)
-        guard unsafe sched_setscheduler(0, SCHED_FIFO, &parameter) == 0 else { throw TraceFault("the right to run at once is needed: errno \(errno)") }
+        guard unsafe sched_setscheduler(0, SCHED_FIFO, &parameter) == 0 else {
+            throw TraceFault("the right to run at once is needed: errno \(errno)")
+        }
         for recording in Recording.all where arguments.isEmpty || arguments.contains(recording.name) {
             let trace = try Recorder.record(recording, emulator: emulator, name: "jt\(getpid())")
             try FileBytes.write(TraceText.write(trace), to: "\(folder)/\(trace.name).trace")

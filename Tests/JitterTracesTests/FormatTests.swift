@@ -95,7 +95,9 @@ struct FormatTests {
     private static func dump() throws -> [UInt8] {
         let trace = try PacketCapture.read(bytes("ffmpeg-opus.pcap"), name: "x")
         var dump = Array("#!rtpplay1.0 127.0.0.1/5004\n".utf8) + [UInt8](repeating: 0, count: 16)
-        func append(_ value: UInt32, _ count: Int) { for place in (0..<count).reversed() { dump.append(UInt8(truncatingIfNeeded: value >> UInt32(8 * place))) } }
+        func append(_ value: UInt32, _ count: Int) {
+            for place in (0..<count).reversed() { dump.append(UInt8(truncatingIfNeeded: value >> UInt32(8 * place))) }
+        }
         for packet in trace.packets {
             append(UInt32(8 + 12 + packet.byteCount), 2)
             append(UInt32(12 + packet.byteCount), 2)
@@ -143,7 +145,8 @@ struct FormatTests {
         for _ in 0..<300 {
             var hostile = bytes
             for _ in 0..<Int.random(in: 1...40, using: &generator) {
-                hostile[Int.random(in: 0..<hostile.count, using: &generator)] = Bool.random(using: &generator) ? 0xFF : UInt8.random(in: 0...255, using: &generator)
+                hostile[Int.random(in: 0..<hostile.count, using: &generator)] =
+                    Bool.random(using: &generator) ? 0xFF : UInt8.random(in: 0...255, using: &generator)
             }
             let trace = try? RTPDump.looksLike(hostile) ? RTPDump.read(hostile, name: "x") : PacketCapture.read(hostile, name: "x")
             if let trace { #expect(trace.packets.allSatisfy { (0...ArrivalTrace.nanosecondsMax).contains($0.sent) }) }

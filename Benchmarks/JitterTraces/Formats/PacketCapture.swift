@@ -37,7 +37,9 @@ enum PacketCapture {
             guard reader.count >= 16 else { throw TraceFault("a record's header is cut off at byte \(place)") }
             func number(_ at: Int) -> Int64 { Int64(layout.isLittle ? reader.little32(at) : reader.big32(at)) }
             let captured = Int(number(8))
-            guard captured <= packetBytesMax, captured <= reader.count - 16 else { throw TraceFault("a record of \(captured) bytes at byte \(place)") }
+            guard captured <= packetBytesMax, captured <= reader.count - 16 else {
+                throw TraceFault("a record of \(captured) bytes at byte \(place)")
+            }
             let time = number(0) * 1_000_000_000 + number(4) * layout.nanosecondsPerFraction
             if let payload = datagram(reader.rest(from: 16, count: captured), layout.linkType) { packets.add(payload, received: time) }
             place += 16 + captured

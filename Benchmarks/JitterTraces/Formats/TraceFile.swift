@@ -44,7 +44,9 @@ enum FileBytes {
         defer { close(descriptor) }
         var written = 0
         while written < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written) }
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + written }, bytes.count - written)
+            }
             guard count > 0 else { throw TraceFault("\(path) cannot be written") }
             written += count
         }

@@ -32,7 +32,8 @@ enum BufferPlayer {
         let ticksPerSample = Double(trace.timescale) / Double(SpeechSignal.sampleRate)
         let log = DecodingLog()
         let decoder = SignalDecoder(
-            sampleCount: Int((Double(trace.packetTicks) / ticksPerSample).rounded()), ticksPerSample: ticksPerSample, channels: configuration.channels,
+            sampleCount: Int((Double(trace.packetTicks) / ticksPerSample).rounded()), ticksPerSample: ticksPerSample,
+            channels: configuration.channels,
             log: log)
         var buffer = AudioJitterBuffer(configuration, decoder: decoder)
         var playout = Playout(player: "segue", pointMilliseconds: 10)

@@ -67,7 +67,8 @@ struct StretchArtefacts {
             all.map {
                 [
                     "\(Decimals.fixed($0.hertz, 0)) Hz", Decimals.fixed($0.removedMilliseconds, 0), Decimals.fixed($0.insertedMilliseconds, 0),
-                    Decimals.fixed($0.levelDecibels, 2), Decimals.fixed($0.stepRatio, 2), Decimals.fixed($0.spursDecibels, 1), $0.holds ? "holds" : "FAILS",
+                    Decimals.fixed($0.levelDecibels, 2), Decimals.fixed($0.stepRatio, 2), Decimals.fixed($0.spursDecibels, 1),
+                    $0.holds ? "holds" : "FAILS",
                 ]
             })
     }

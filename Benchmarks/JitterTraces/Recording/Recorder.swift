@@ -44,7 +44,10 @@ final class Recorder {
             made.append(namespace)
         }
         let link = try Program(
-            ["chrt", "-f", "50", emulator, "--a", "\(near.name):\(senderAddress)", "--b", "\(far.name):\(receiverAddress)", "--control", "--seed", "6"]
+            [
+                "chrt", "-f", "50", emulator, "--a", "\(near.name):\(senderAddress)", "--b", "\(far.name):\(receiverAddress)", "--control", "--seed",
+                "6",
+            ]
                 + recording.link, input: true, output: .pipe)
         defer { link.end() }
         guard let words = link.line(milliseconds: 10_000)?.split(separator: " "), words.count == 4, words[0] == "ready" else {
@@ -105,7 +108,8 @@ final class Recorder {
         let number = packets.count
         packets.append(
             TracePacket(
-                sequence: UInt32(number), timestamp: UInt32(step) &* 960, sent: media, received: nil, byteCount: isSilence ? 3 : recording.payloadBytes,
+                sequence: UInt32(number), timestamp: UInt32(step) &* 960, sent: media, received: nil,
+                byteCount: isSilence ? 3 : recording.payloadBytes,
                 isSilence: isSilence))
         waiting.append((number, begin + media))
     }

@@ -34,7 +34,8 @@ struct Recording: Sendable {
             name: "rate-steps-expiry", note: "RTT 60 ms, 300 kbit/s with 3 s of 50 kbit/s each 10 s, frames expire with the sender after 200 ms",
             link: ["--delay", "30", "--rate", "300"] + steps { ["\($0):ab.rate=50", "\($0 + 3):ab.rate=300"] }, expiry: (2_048, 200)),
         Recording(
-            name: "wifi", note: "RTT 20 ms, stalls of 30 to 200 ms, about one a second", link: ["--delay", "10", "--jitter", "6"] + stalls(1, 0.4...1.6, 30...200)),
+            name: "wifi", note: "RTT 20 ms, stalls of 30 to 200 ms, about one a second",
+            link: ["--delay", "10", "--jitter", "6"] + stalls(1, 0.4...1.6, 30...200)),
         Recording(
             name: "wifi-dtx", note: "RTT 20 ms, stalls of 40 to 300 ms, about one each 2 s, pauses not sent",
             link: ["--delay", "10", "--jitter", "6"] + stalls(2, 1...3, 40...300), hasPauses: true),
@@ -44,7 +45,8 @@ struct Recording: Sendable {
         Recording(
             name: "hand-off", note: "RTT 60 ms, stalls of 0.4 to 0.9 s, about one each 25 s",
             link: ["--delay", "30", "--jitter", "4"] + stalls(4, 20...30, 400...900)),
-        Recording(name: "stall-2s", note: "RTT 40 ms, a stall of 2 s", link: ["--delay", "20", "--jitter", "4", "--at", "22:stall=1", "--at", "24:stall=0"]),
+        Recording(
+            name: "stall-2s", note: "RTT 40 ms, a stall of 2 s", link: ["--delay", "20", "--jitter", "4", "--at", "22:stall=1", "--at", "24:stall=0"]),
     ]
 
     private static func steps(_ changes: (Int) -> [String]) -> [String] {

@@ -8,7 +8,9 @@ enum TraceSocket {
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, 4)
         var name = try Self.name(address, port)
         let bound = unsafe withUnsafePointer(to: &name) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
         guard bound == 0, Glibc.listen(descriptor, 1) == 0 else { throw TraceFault("listen: errno \(errno)") }
         return descriptor
@@ -18,7 +20,8 @@ enum TraceSocket {
         let descriptor = try make()
         var one: Int32 = 1
         unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
-        guard unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, congestionControl, socklen_t(congestionControl.utf8.count)) == 0 else {
+        guard unsafe setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CONGESTION, congestionControl, socklen_t(congestionControl.utf8.count)) == 0
+        else {
             throw TraceFault("\(congestionControl): errno \(errno)")
         }
         var name = try Self.name(address, port)

@@ -6,6 +6,8 @@ struct Comparison {
     let ours: Playout
     /// Of one phase of the pulls.
     let first: BufferPlayer.Result
+    /// The same buffer with each of its profiles.
+    let profiles: [(profile: JitterProfile, playout: Playout)]
     let speex: Playout
     let fixed: Playout
     let oracle: Playout
@@ -21,6 +23,11 @@ struct Comparison {
         let results = Self.phases.map { BufferPlayer.play(trace, configuration, phase: $0) }
         first = results[0]
         ours = Playout(over: results.map(\.playout))
+        profiles = JitterProfile.allCases.map { other in
+            guard other != profile else { return (other, ours) }
+            let configuration = BufferPlayer.configuration(trace, profile: other)
+            return (other, Playout(over: Self.phases.map { BufferPlayer.play(trace, configuration, phase: $0).playout }))
+        }
         speex = Playout(over: (Self.phases + Self.phases.map { $0 + Schedule.grid }).map { SpeexPlayer.play(trace, phase: $0) })
         // Both at our concealed ratio.
         let concealed = ours.concealedRatio
@@ -28,6 +35,9 @@ struct Comparison {
         oracle = Playout(over: Self.phases.map { Oracle.play(trace, concealedRatio: concealed, phase: $0) })
         recovery = Recovery(trace, first.pulls)
     }
+
+    /// Profiles with which libspeexdsp is beaten on an axis, and is better on none.
+    var dominating: [JitterProfile] { profiles.filter { Dominance($0.playout, speex).holds }.map(\.profile) }
 
     var players: [Playout] { [ours, speex, fixed, oracle] }
 }
@@ -45,7 +55,8 @@ struct Recovery {
 
     init?(_ trace: ArrivalTrace, _ pulls: [BufferPlayer.Pull]) {
         let times = trace.arrivals.compactMap(\.received)
-        guard let gap = zip(times, times.dropFirst()).max(by: { $0.1 - $0.0 < $1.1 - $1.0 }), (1_800_000_000...2_500_000_000).contains(gap.1 - gap.0) else {
+        guard let gap = zip(times, times.dropFirst()).max(by: { $0.1 - $0.0 < $1.1 - $1.0 }), (1_800_000_000...2_500_000_000).contains(gap.1 - gap.0)
+        else {
             return nil
         }
         guard let before = pulls.last(where: { $0.time <= gap.0 }) else { return nil }

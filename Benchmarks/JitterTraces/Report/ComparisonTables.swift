@@ -10,6 +10,9 @@ struct ComparisonTables {
         return oracle > 0 ? comparisons.reduce(0) { $0 + $1.ours.meanDelay } / oracle : 0
     }
 
+    /// Traces on which libspeexdsp is beaten on an axis and better on none.
+    var dominated: Int { comparisons.count { Dominance($0.ours, $0.speex).holds } }
+
     var players: String {
         var rows: [[String]] = []
         for comparison in comparisons {
@@ -31,24 +34,27 @@ struct ComparisonTables {
             let oracle = comparison.oracle.meanDelay
             rows.append([
                 comparison.trace.name, oracle > 0 ? Decimals.fixed(comparison.ours.meanDelay / oracle, 2) : "none",
-                dominance.better.joined(separator: ", "), dominance.worse.joined(separator: ", "), dominance.holds ? "holds" : "FAILS",
+                dominance.better.joined(separator: ", "), dominance.worse.joined(separator: ", "),
+                comparison.dominating.map { "\($0)" }.joined(separator: ", "),
             ])
         }
-        return Decimals.table(["trace", "mean ÷ oracle", "better than speexdsp", "worse", "verdict"], rows)
+        return Decimals.table(["trace", "mean ÷ oracle", "better than speexdsp", "worse", "dominates with profile"], rows)
     }
 
     var summary: String {
         var rows = [
             [
-                "mean delay over the set ÷ oracle, at our concealed ratio", Decimals.fixed(delayRatio, 2), "≤ \(Decimals.fixed(Self.delayRatioMax, 2))",
+                "mean delay over the set ÷ oracle, at our concealed ratio", Decimals.fixed(delayRatio, 2),
+                "≤ \(Decimals.fixed(Self.delayRatioMax, 2))",
                 delayRatio <= Self.delayRatioMax ? "holds" : "FAILS",
             ]
         ]
-        let dominated = comparisons.count { Dominance($0.ours, $0.speex).holds }
         rows.append([
-            "traces with speexdsp beaten on an axis and on none better", "\(dominated) of \(comparisons.count)", "all",
+            "traces with speexdsp beaten on an axis and better on none, this profile", "\(dominated) of \(comparisons.count)", "all",
             dominated == comparisons.count ? "holds" : "FAILS",
         ])
+        let dominatedByOne = comparisons.count { !$0.dominating.isEmpty }
+        rows.append(["the same, by one of the profiles", "\(dominatedByOne) of \(comparisons.count)", "", ""])
         for comparison in comparisons {
             guard let recovery = comparison.recovery else { continue }
             rows.append([
@@ -61,6 +67,6 @@ struct ComparisonTables {
     }
 
     var holds: Bool {
-        delayRatio <= Self.delayRatioMax && comparisons.allSatisfy { Dominance($0.ours, $0.speex).holds && $0.recovery?.holds ?? true }
+        delayRatio <= Self.delayRatioMax && dominated == comparisons.count && comparisons.allSatisfy { $0.recovery?.holds ?? true }
     }
 }

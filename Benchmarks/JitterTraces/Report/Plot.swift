@@ -67,7 +67,8 @@ struct Plot {
     }
 
     private static func frame(title: String, x: String, y: String, xMax: Double, yMax: Double) -> String {
-        var svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 \(Int(width)) \(Int(height))\" font-family=\"sans-serif\" font-size=\"10\">\n"
+        var svg =
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 \(Int(width)) \(Int(height))\" font-family=\"sans-serif\" font-size=\"10\">\n"
         svg += "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<text x=\"\(Int(left))\" y=\"14\" font-size=\"12\">\(escaped(title))</text>\n"
         for step in 0...4 {
             let share = Double(step) / 4

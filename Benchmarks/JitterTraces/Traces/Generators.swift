@@ -51,7 +51,8 @@ enum Generators {
             // Whole microseconds, as the format has them.
             trace.packets.append(
                 TracePacket(
-                    sequence: UInt32(number), timestamp: UInt32(number) &* 960, sent: sent / 1_000 * 1_000, received: received.map { $0 / 1_000 * 1_000 },
+                    sequence: UInt32(number), timestamp: UInt32(number) &* 960, sent: sent / 1_000 * 1_000,
+                    received: received.map { $0 / 1_000 * 1_000 },
                     byteCount: 160))
         }
         return trace
