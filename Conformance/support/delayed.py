@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a relay through which everything takes so long, each way."""
+"""A TCP proxy in front of a relay through which everything takes so long, each way, and which can hold everything up."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class Delayed:
         self.relay = copy.copy(relay)
         self.relay.port = self.listener.getsockname()[1]
         self.ends: list[socket.socket] = []
+        self.flows = threading.Event()
+        self.flows.set()
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -51,6 +53,7 @@ class Delayed:
             while True:
                 due, data = under_way.get()
                 time.sleep(max(0.0, due - time.monotonic()))
+                self.flows.wait()
                 if not data:
                     target.shutdown(socket.SHUT_WR)
                     return
@@ -58,10 +61,18 @@ class Delayed:
         except OSError:
             pass
 
+    def hold(self) -> None:
+        """Nothing goes on either way, until it is released: then everything at once."""
+        self.flows.clear()
+
+    def release(self) -> None:
+        self.flows.set()
+
     def __enter__(self) -> Delayed:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.release()
         self.listener.close()
         for end in self.ends:
             end.close()

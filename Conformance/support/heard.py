@@ -73,13 +73,12 @@ def tone(hertz: float, seconds: float, decibels: float = -12, rate: int = RATE) 
     return 10 ** (decibels / 20) * fade * np.sin(2 * np.pi * hertz * time_axis)
 
 
-def speech(folder: Path, text: str, rate: int = RATE) -> np.ndarray:
-    """A synthesiser's voice, at full rate."""
-    path = folder / "spoken.wav"
+def speech(text: str, rate: int = RATE) -> np.ndarray:
+    """A synthesiser's voice."""
     made = subprocess.run(["espeak-ng", "-s", "150", "--stdout", text], capture_output=True, timeout=SECONDS_MAX, check=True).stdout
-    command = ["ffmpeg", "-y", "-v", "error", "-i", "-", "-ar", str(rate), "-ac", "1", "-c:a", "pcm_f32le", str(path)]
-    subprocess.run(command, input=made, timeout=SECONDS_MAX, check=True)
-    return read_wave(path)[:, 0]
+    command = ["ffmpeg", "-v", "error", "-i", "-", "-ar", str(rate), "-ac", "1", "-f", "f32le", "-"]
+    raw = subprocess.run(command, input=made, capture_output=True, timeout=SECONDS_MAX, check=True).stdout
+    return np.frombuffer(raw, "<f4").astype(np.float64)
 
 
 # Judgements

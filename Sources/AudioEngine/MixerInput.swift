@@ -68,7 +68,8 @@ struct MixerInput: ~Copyable {
     /// What is mixed of it in this tick.
     var contribution: MixContribution {
         unsafe MixContribution(
-            input: id, participant: participant, window: UnsafePointer(samples.base), channels: channels, gain: gain, gainNext: gainNext, level: level)
+            input: id, participant: participant, window: UnsafePointer(samples.base), channels: channels, gain: gain, gainNext: gainNext, level: level
+        )
     }
 
     var isHeard: Bool { isSounding && (gain != 0 || gainNext != 0) }

@@ -73,7 +73,7 @@ extension RoomMixer {
                 isJoined = true
             }
             guard isJoined else { continue }
-                classes[place].join(tick: ticks, scratch: &packets)
+            classes[place].join(tick: ticks, scratch: &packets)
         }
     }
 

@@ -1,0 +1,305 @@
+"""What is heard through a live relay: tones and speech from several publishers, one of them in a stall, telephones' codecs, hands-free headsets.
+
+`segue publish --encode` speaks, `segue listen --play` hears through its jitter buffers, and what a subscriber of another make would hear is decoded by libopus itself.
+Sound is judged against what was sent. How fast the machine is must not matter: a gap is explained by what the listener noted at its socket, by what the relay
+counted, or by the stall that the bench itself brought about, and by nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import frame_log, heard
+from support.delayed import Delayed
+from support.heard import RATE, Gap, Listener, Program, assert_explained, assert_not_clipped
+from support.phone import ACTIVATE, INIT, Phone
+from support.relay import Relay, demo_identity
+from support.session import AUDIO, Session
+
+SECONDS = 5.0
+TONE_DECIBELS = -12
+TEXT = "The relay takes every frame once, and hands the same bytes to everyone who listens. One, two, three, four, five."
+# A gap shorter than this is not heard as one.
+GAP_SECONDS = 0.06
+# How long after a hole in what came a gap may begin that it brings about: what was buffered plays first, and what comes back late is caught up with.
+AFTERMATH_SECONDS = 1.5
+# A buffer that a busy machine does not empty, where it is not the buffer that is judged.
+STEADY = ("--delay", "400")
+# Of a tone that has been coded: what is below that is a gap.
+AUDIBLE = 10 ** ((TONE_DECIBELS - 20) / 20)
+
+
+@pytest.fixture(scope="module")
+def module_relay(start_relay: Callable[..., Relay]) -> Relay:
+    return start_relay("heard", loops=2)
+
+
+@pytest.fixture
+def relay(module_relay: Relay) -> Iterator[Relay]:
+    yield module_relay
+    module_relay.assert_healthy()
+
+
+@pytest.fixture
+def room() -> str:
+    return f"heard-{uuid.uuid4().hex[:8]}"
+
+
+def publish(relay: Relay, room: str, path: Path, *options: str, listeners: int = 1, identity: str = "alice") -> Program:
+    return Program(relay, "publish", "--room", room, "--as", identity, "--wait-for-subscribers", str(listeners), *options, path)
+
+
+def tone_file(folder: Path, hertz: float, seconds: float = SECONDS) -> Path:
+    return heard.write_wave(folder / f"tone-{hertz:.0f}.wav", heard.tone(hertz, seconds, TONE_DECIBELS))
+
+
+def middle(samples: np.ndarray, hertz: float) -> np.ndarray:
+    """Where a tone sounds, without its ends."""
+    start, end = heard.heard_from_to(heard.envelope(samples, hertz), AUDIBLE)
+    return samples[int((start + 0.2) * RATE) : int((end - 0.2) * RATE)]
+
+
+def assert_tone_whole(listener: Listener, samples: np.ndarray, hertz: float, *explanations: list[Gap], seconds: float = SECONDS) -> None:
+    """It sounds from its beginning to its end, as loud as it was."""
+    levels = heard.envelope(samples, hertz)
+    start, end = heard.heard_from_to(levels, AUDIBLE)
+    found = heard.gaps(levels, AUDIBLE, GAP_SECONDS)
+    assert_explained(found, listener.holes(AFTERMATH_SECONDS), *explanations, what=f"{hertz} Hz:")
+    held = sum(hole.seconds for hole in listener.holes(0))
+    # Its beginning may be cut by what the buffer waits for and its end by an encoder's delay; what came late may be skipped.
+    assert seconds - 0.25 - held <= end - start <= seconds + 0.25 + held, (start, end, held)
+    sounding = levels[levels >= AUDIBLE]
+    assert abs(heard.decibels(float(np.median(sounding))) - TONE_DECIBELS) < 1.5, heard.decibels(float(np.median(sounding)))
+
+
+# As it comes
+
+
+@pytest.mark.parametrize("codec", ["opus", "pcmu", "pcma", "pcm_s16"])
+def test_a_tone_in_each_codec_is_heard_as_it_was_sent(relay: Relay, room: str, tmp_path: Path, codec: str) -> None:
+    with Listener(relay, room, tmp_path, "--until-end", *STEADY) as listener, publish(relay, room, tone_file(tmp_path, 440), "--encode", codec) as publisher:
+        assert publisher.finish()["streams"][0]["codec"] == codec
+        samples = listener.heard(until_end=True)
+    assert_tone_whole(listener, samples, 440)
+    assert_not_clipped(samples)
+    stream = listener.summary["streams"][0]
+    assert stream["codec"] == codec and stream["missingFrames"] == 0
+    assert_pure(listener, samples, 440)
+
+
+def assert_pure(listener: Listener, samples: np.ndarray, hertz: float) -> None:
+    """Whatever else sounds is what coding adds, and what is made up where something was missing."""
+    part, size = middle(samples, hertz), RATE // 20
+    axis = np.arange(size) / RATE
+    basis = np.stack([np.sin(2 * np.pi * hertz * axis), np.cos(2 * np.pi * hertz * axis)], axis=1)
+    impure = 0
+    for place in range(0, len(part) - size, size):
+        piece = part[place : place + size]
+        fitted = basis @ np.linalg.lstsq(basis, piece, rcond=None)[0]
+        impure += bool(np.sqrt(np.mean((piece - fitted) ** 2)) > 0.3 * np.sqrt(np.mean(piece**2)))
+    (played,) = listener.played
+    # A concealment spoils the pieces that it touches, and a stretch the one that it is in.
+    allowed = 2 + 3 * played["concealedMilliseconds"] / 50 + 2 * played["concealments"] + (played["acceleratedMilliseconds"] + played["expandedMilliseconds"]) / 5
+    assert impure <= allowed, f"{impure} of {len(part) // size} pieces of 50 ms are no tone: {played}"
+
+
+def spoken_pauses(speech: np.ndarray) -> list[Gap]:
+    """Where nothing is said anyway."""
+    return heard.runs(heard.loudness(speech) < heard.loudness(speech).max() / 30)
+
+
+def assert_speech_whole(samples: np.ndarray, speech: np.ndarray, *explanations: list[Gap]) -> None:
+    """It is silent only where the speaker is; both are laid one over the other by their loudness."""
+    said, came = heard.loudness(speech), heard.loudness(samples)
+    size = 1 << int(np.ceil(np.log2(len(said) + len(came))))
+    products = np.fft.irfft(np.fft.rfft(came, size) * np.conj(np.fft.rfft(said, size)), size)
+    offset = int(np.argmax(products[: len(came)])) * heard.STEP_SECONDS
+    pauses = [Gap(pause.start + offset - 0.1, pause.seconds + 0.2) for pause in spoken_pauses(speech)]
+    found = heard.gaps(came, float(said.max()) / 30, GAP_SECONDS)
+    unexplained = [gap for gap in found if not any(pause.start <= gap.start and gap.end <= pause.end + 0.3 for pause in pauses)]
+    assert_explained(unexplained, *explanations, what="speech:")
+    power = float(np.sum(samples**2) / np.sum(speech**2))
+    assert 0.5 < power < 1.5, f"{power:.2f} of the energy that was sent"
+
+
+def test_speech_is_heard_whole(relay: Relay, room: str, tmp_path: Path) -> None:
+    speech = heard.speech(TEXT)
+    path = heard.write_wave(tmp_path / "speech.wav", speech)
+    with Listener(relay, room, tmp_path, "--until-end", *STEADY) as listener, publish(relay, room, path, "--encode", "opus", "--bitrate", "64000") as publisher:
+        publisher.finish()
+        samples = listener.heard(until_end=True)
+    assert_speech_whole(samples, speech, listener.holes(AFTERMATH_SECONDS))
+    assert_not_clipped(samples)
+
+
+def test_a_stall_of_one_publisher_is_heard_of_that_one_alone(relay: Relay, room: str, tmp_path: Path) -> None:
+    """Three talk, one stands still for a second: a gap of its own, and it comes back live."""
+    with Listener(relay, room, tmp_path) as listener:
+        listener.wait_line("listening")
+        tones = {440: "alice", 660: "operator", 880: "alice"}
+        publishers = {hertz: publish(relay, room, tone_file(tmp_path, hertz, 6), "--encode", "opus", identity=who) for hertz, who in tones.items()}
+        for _ in tones:
+            listener.wait_line("published")
+        time.sleep(2)
+        stall = publishers[660].stall(1)
+        for publisher in publishers.values():
+            publisher.finish()
+        samples = listener.heard()
+    assert_not_clipped(samples)
+    for hertz in tones:
+        stalled = [Gap(listener.at(stall[0]), stall[1] - stall[0] + AFTERMATH_SECONDS)] if hertz == 660 else []
+        found = heard.gaps(heard.envelope(samples, hertz), AUDIBLE, GAP_SECONDS)
+        assert_explained(found, listener.holes(AFTERMATH_SECONDS) if hertz != 660 else [], stalled, what=f"{hertz} Hz:")
+        if hertz == 660:
+            assert found and max(gap.seconds for gap in found) > 0.5, "a second of standing still is heard"
+            held = next(played for played in listener.played if played["interruptions"])
+            assert held["interruptionMilliseconds"] > 500
+
+
+# Held back on the way: everything comes, late and at once.
+
+
+def test_what_was_held_up_on_the_way_is_caught_up_with(relay: Relay, room: str, tmp_path: Path) -> None:
+    with Delayed(relay, 0.02) as path, Listener(path.relay, room, tmp_path, "--until-end") as listener:
+        listener.wait_line("listening")
+        with publish(relay, room, tone_file(tmp_path, 440, 8), "--encode", "opus") as publisher:
+            listener.wait_line("published")
+            time.sleep(2)
+            held = time.monotonic()
+            path.hold()
+            time.sleep(1)
+            path.release()
+            released = time.monotonic()
+            publisher.finish()
+            samples = listener.heard(until_end=True)
+    held_up = [Gap(listener.at(held), released - held + AFTERMATH_SECONDS)]
+    assert_explained(heard.gaps(heard.envelope(samples, 440), AUDIBLE, GAP_SECONDS), held_up, listener.holes(AFTERMATH_SECONDS))
+    (played,) = listener.played
+    assert played["interruptions"] >= 1
+    assert any(hole["milliseconds"] > 700 for hole in played["arrivalHoles"]), played["arrivalHoles"]
+    # It does not stay behind: the buffer is back where it was, or the machine held it up again.
+    assert played["delayMilliseconds"] < 400 or len(played["arrivalHoles"]) > 1, played
+
+
+# What is told to the publisher
+
+
+def test_reports_are_what_the_jitter_buffers_counted(relay: Relay, room: str, tmp_path: Path) -> None:
+    with Listener(relay, room, tmp_path) as listener, publish(relay, room, tone_file(tmp_path, 440, 8), "--encode", "opus") as publisher:
+        listener.wait_line("published")
+        time.sleep(1)
+        publisher.stall(0.6)
+        told = publisher.finish()["streams"][0]["reception"]
+        listener.heard()
+    (played,) = listener.played
+    assert told["receivers"] == 1 and told["bufferMilliseconds"] >= 0
+    # Reports are of seconds, the buffer's counts of the whole: where nothing was missing on the wire, what was concealed is told all the same.
+    assert listener.summary["streams"][0]["missingFrames"] <= played["concealedMilliseconds"] / 20 + 50
+    assert played["concealedMilliseconds"] > 100
+
+
+# A headset
+
+
+HANDS_FREE = {"inputs": [{"type": "bluetoothHFP"}], "outputs": [{"type": "bluetoothHFP", "sampleRate": 16_000, "channels": 1}]}
+SPEAKER = {"inputs": [{"type": "builtInMic"}], "outputs": [{"type": "builtInSpeaker", "sampleRate": 48_000, "channels": 2}]}
+
+
+def hiss(folder: Path, seconds: float) -> Path:
+    """All frequencies alike: what of them is left is what is heard."""
+    noise = np.random.default_rng(1).standard_normal((int(seconds * RATE), 2)) * 0.1
+    return heard.write_wave(folder / "hiss.wav", noise)
+
+
+def test_a_publisher_makes_no_more_than_a_headset_can_play_and_then_more_again(relay: Relay, room: str, tmp_path: Path) -> None:
+    """Live: the publisher's own encoder follows `format.wanted`; one subscriber, whose frames are looked at byte for byte."""
+    with Session(relay, demo_identity(relay.state, "bob")) as ear:
+        ear.ask("join", room=room)
+        ear.ask("session.init")
+        ear.ask("session.setActive", active=True)
+        ear.ask("subscribe", all=True)
+        with publish(relay, room, hiss(tmp_path, 60), "--encode", "opus", "--bitrate", "96000") as publisher:
+
+            def wait_format(bandwidth: str, stereo: bool) -> None:
+                def found() -> bool | None:
+                    packets = [frame.payload_bytes for frame in map(Packet, ear.frames) if frame.is_audio]
+                    ear.frames.clear()
+                    return True if packets and heard.opus_bandwidth(packets[-1]) == bandwidth and heard.opus_is_stereo(packets[-1]) == stereo else None
+
+                ear.wait(f"{bandwidth}, {'stereo' if stereo else 'mono'}", found, 30)
+
+            wait_format("fullband", True)
+            ear.ask("route.changed", reason=4, route=HANDS_FREE)
+            wait_format("wideband", False)
+            ear.ask("route.changed", reason=4, route=SPEAKER)
+            wait_format("fullband", True)
+            formats = [(change["bandwidth"], change["channels"]) for change in publisher.stop()["formats"]]
+    assert formats == [("wideband", 1), ("fullband", 2)]
+
+
+class Packet:
+    """A frame's payload behind its extensions."""
+
+    def __init__(self, frame):
+        parsed = frame_log.parse_frame(frame.message)
+        self.is_audio, self.payload_bytes, self.timestamp = frame.kind == AUDIO, parsed.payload, parsed.timestamp
+
+
+# A call
+
+
+def test_nothing_stale_is_heard_after_a_call(relay: Relay, room: str, tmp_path: Path) -> None:
+    """The script's client hears silence while it is called, and then what is said then."""
+    steps = [INIT, ACTIVATE, {"do": "expect", "media": "flowing", "for": "20s"}, {"do": "stay", "for": "1s"}, {"do": "interruption.began"}, {"do": "stay", "for": "1.5s"},
+             {"do": "interruption.ended", "shouldResume": True}, {"do": "expect", "media": "flowing", "for": "20s"}, {"do": "stay", "for": "1s"}]  # fmt: skip
+    wav = tmp_path / "heard.wav"
+    with publish(relay, room, tone_file(tmp_path, 440, 30), "--encode", "opus", listeners=0) as publisher:
+        publisher_is_on(relay)
+        with Phone(relay, room, steps, arguments=("--play", str(wav))) as phone:
+            phone.finish()
+        publisher.stop()
+    held, back = phone.steps("interruption.began")[0], phone.steps("interruption.ended")[0]
+    # What was heard before there was a session was held by its beginning.
+    restarted = [line["reason"] for line in phone.all("buffers.restarted") if line["at"] > held["at"] - 0.5]
+    assert restarted == ["held"]
+    summary = phone.all("summary")[0]
+    samples = heard.read_wave(wav)[:, 0]
+    begin = phone.began - summary["playback"]["monotonicMilliseconds"] / 1_000
+    levels = heard.envelope(samples, 440)
+    silent = levels[int((begin + held["at"] + 0.05) / heard.STEP_SECONDS) : int((begin + back["at"] - back["milliseconds"] / 1_000) / heard.STEP_SECONDS)]
+    assert len(silent) > 200 and silent.max() < AUDIBLE, "something was heard during the call"
+    assert levels[int((begin + back["at"]) / heard.STEP_SECONDS) :].max() > AUDIBLE, "nothing was heard after the call"
+    assert summary["played"][0]["played"]["restarts"] >= 1
+
+
+def test_buffers_begin_anew_after_sleep_and_on_another_output(relay: Relay, room: str, tmp_path: Path) -> None:
+    def route(reason: int, latency: float) -> dict:
+        return {"do": "route.changed", "reason": reason, "route": {"outputs": [{"type": "builtInSpeaker", "sampleRate": 48_000, "channels": 1, "latency": latency}]}}
+
+    flows = {"do": "expect", "media": "flowing", "for": "20s"}
+    # The latency is far from what it was, near it, and the device slept.
+    steps = [INIT, ACTIVATE, flows, route(1, 0.18), flows, route(1, 0.185), flows, route(6, 0.185), {"do": "wait", "event": "buffers.restarted", "with": {"reason": "wakeFromSleep"}}, flows]
+    with publish(relay, room, tone_file(tmp_path, 440, 30), "--encode", "opus", listeners=0) as publisher:
+        publisher_is_on(relay)
+        with Phone(relay, room, steps) as phone:
+            phone.finish()
+        publisher.stop()
+    # What was heard before there was a session was held by its beginning.
+    restarted = [line for line in phone.all("buffers.restarted") if line["reason"] != "held"]
+    assert [line["reason"] for line in restarted] == ["outputLatency", "wakeFromSleep"]
+    assert restarted[0]["outputLatency"] == 0.18
+
+
+def publisher_is_on(relay: Relay, seconds: float = 20) -> None:
+    """Until the relay has a session: the publisher's."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if any(line.startswith("segue_sessions") and float(line.split()[-1]) > 0 for line in relay.get("/metrics")[2].splitlines()):
+            return
+        time.sleep(0.05)
+    raise AssertionError("no publisher")
