@@ -177,7 +177,7 @@ let package = Package(
         testTarget(
             "RelayServerTests",
             [
-                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
         testTarget(
