@@ -78,7 +78,9 @@ def decoded(frames: list[Frame], channels: int = 1) -> np.ndarray:
 
 
 def tone_level(frames: list[Frame], hertz: float, channels: int = 1, channel: int = 0) -> float:
-    """In dB of full scale, when the decoder has settled."""
+    """In dB of full scale, when the decoder has settled; of too few frames, nothing."""
+    if len(frames) < 10:
+        return -200
     return level_of(decoded(frames, channels)[5 * TICKS :, channel], hertz)
 
 
