@@ -132,6 +132,14 @@ let package = Package(
             ],
             path: "LoadTests/RealTime", swiftSettings: strict),
 
+        // Arrival traces, and what buffers make of them; started by `Deploy/dev jitter`. Its jitter buffer of libspeexdsp is a yardstick and nothing else.
+        .systemLibrary(
+            name: "CSpeexJitter", path: "Benchmarks/CSpeexJitter", pkgConfig: "speexdsp", providers: [.apt(["libspeexdsp-dev"])]),
+        .executableTarget(
+            name: "jitter-traces",
+            dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine", "LinkNetwork", "CNamespaces", "CSpeexJitter"],
+            path: "Benchmarks/JitterTraces", exclude: ["README.md", "Recorded"], swiftSettings: strict + optimized),
+
         // Tests.
         testTarget("LinkEmulationTests", ["LinkEmulation", "RelayBase"]),
         testTarget("RealTimeTests", ["real-time", "MediaProtocol", "RelayBase"]),
@@ -142,6 +150,9 @@ let package = Package(
         .testTarget(name: "JitterBufferTests", dependencies: ["JitterBuffer", "MediaProtocol", "RelayBase"], swiftSettings: strict + optimized),
         .testTarget(
             name: "AudioEngineTests", dependencies: ["AudioEngine", "JitterBuffer", "MediaProtocol", "RelayBase"],
+            swiftSettings: strict + optimized),
+        .testTarget(
+            name: "JitterTracesTests", dependencies: ["jitter-traces", "JitterBuffer", "RelayBase"], exclude: ["Fixtures"],
             swiftSettings: strict + optimized),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),

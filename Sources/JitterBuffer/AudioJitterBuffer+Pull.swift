@@ -7,7 +7,7 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
     package mutating func pull(into samples: inout MutableSpan<Float>, now: MonotonicInstant) -> PlayoutOutcome {
         precondition(samples.count >= pullCount * configuration.channels, "room for 10 ms")
         let now = now.microseconds
-        let wanted = target.microseconds(edge: arrivals.edge)
+        let wanted = target.microseconds(recent: arrivals.recent) + pulls.lateness(now: now)
         var outcome = PlayoutOutcome(decision: .wait, isAudible: false, timestamp: timestamp, mediaTimestamp: 0)
         timestamp &+= UInt32(pullCount)
         counters.samplesPlayed &+= UInt64(pullCount)

@@ -23,6 +23,7 @@ package struct AudioJitterBuffer<Decoder: JitterDecoder & ~Copyable>: ~Copyable 
     var counters = JitterStatistics()
     var concealment: ConcealmentCounter
     var history = PlayedPackets()
+    var pulls = PullStatistics()
 
     /// Samples per channel of 10 ms.
     let pullCount: Int

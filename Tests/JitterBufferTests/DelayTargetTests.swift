@@ -6,9 +6,13 @@ import Testing
 struct DelayTargetTests {
     /// Takes a trace's delays as they are.
     static func learn(_ target: inout DelayTarget, seconds: Int, from start: Int64 = 0, delay: (Int64) -> Int64) {
+        var (arrived, delays) = (start, [Int64]())
         for place in 0..<Int64(seconds) * 50 {
             let now = start + place * 20_000
-            target.observe(delay: delay(now), duration: 20_000, arrival: now)
+            let arrival = max(arrived, now + delay(now))
+            delays = delays.suffix(3) + [delay(now)]
+            target.observe(delay: delay(now), recent: delays.min() ?? 0, gap: arrival - arrived, duration: 20_000, arrival: arrival)
+            arrived = arrival
         }
     }
 
@@ -76,7 +80,7 @@ struct DelayTargetTests {
         #expect(target.microseconds <= Int64(most) * 1000)
         configuration.pinnedDelayMilliseconds = 77
         target.configure(configuration)
-        #expect(target.microseconds == 77_000 && target.microseconds(edge: 5_000_000) == 77_000)
+        #expect(target.microseconds == 77_000 && target.microseconds(recent: 5_000_000) == 77_000)
     }
 
     @Test("nonsense in a configuration is brought within bounds", arguments: [(Int.min, Int.max), (Int.max, Int.min), (-1, -1)])
@@ -94,8 +98,8 @@ struct DelayTargetTests {
     func edge() {
         var target = DelayTarget(JitterConfiguration())
         Self.learn(&target, seconds: 20) { _ in 1_000 }
-        #expect(target.microseconds(edge: 200_000) >= 200_000)
-        #expect(target.microseconds(edge: 3_000) == target.microseconds)
+        #expect(target.microseconds(recent: 200_000) >= 200_000)
+        #expect(target.microseconds(recent: 3_000) == target.microseconds)
     }
 
     @Test("where the measure rises, what was learnt falls with it")
