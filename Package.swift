@@ -108,6 +108,11 @@ let package = Package(
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
 
+        // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
+        .executableTarget(
+            name: "audio-benchmark", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine"],
+            path: "Benchmarks/AudioBenchmark", swiftSettings: strict),
+
         // Runs the simulator over many seeds, or one of them with its trace; started by Deploy/dev sim.
         .executableTarget(
             name: "relay-simulator", dependencies: ["RelayBase", "RelayRooms", "RelaySimulator"], swiftSettings: strict),
@@ -127,6 +132,14 @@ let package = Package(
             ],
             path: "LoadTests/RealTime", swiftSettings: strict),
 
+        // Arrival traces, and what buffers make of them; started by `Deploy/dev jitter`. Its jitter buffer of libspeexdsp is a yardstick and nothing else.
+        .systemLibrary(
+            name: "CSpeexJitter", path: "Benchmarks/CSpeexJitter", pkgConfig: "speexdsp", providers: [.apt(["libspeexdsp-dev"])]),
+        .executableTarget(
+            name: "jitter-traces",
+            dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine", "LinkNetwork", "CNamespaces", "CSpeexJitter"],
+            path: "Benchmarks/JitterTraces", exclude: ["README.md", "Recorded"], swiftSettings: strict + optimized),
+
         // Tests.
         testTarget("LinkEmulationTests", ["LinkEmulation", "RelayBase"]),
         testTarget("RealTimeTests", ["real-time", "MediaProtocol", "RelayBase"]),
@@ -137,6 +150,9 @@ let package = Package(
         .testTarget(name: "JitterBufferTests", dependencies: ["JitterBuffer", "MediaProtocol", "RelayBase"], swiftSettings: strict + optimized),
         .testTarget(
             name: "AudioEngineTests", dependencies: ["AudioEngine", "JitterBuffer", "MediaProtocol", "RelayBase"],
+            swiftSettings: strict + optimized),
+        .testTarget(
+            name: "JitterTracesTests", dependencies: ["jitter-traces", "JitterBuffer", "RelayBase"], exclude: ["Fixtures"],
             swiftSettings: strict + optimized),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
@@ -161,7 +177,7 @@ let package = Package(
         testTarget(
             "RelayServerTests",
             [
-                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
         testTarget(

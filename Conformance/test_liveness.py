@@ -41,8 +41,14 @@ def ask(ws: RawWebSocket, message: dict) -> dict:
 @pytest.fixture(scope="module")
 def setting(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPathFactory) -> AdminSetting:
     return AdminSetting.create(
-        start_relay, tmp_path_factory.mktemp("liveness"), limits={"pingMilliseconds": PING_MILLISECONDS, "helloMillisecondsMax": 1_700}
+        start_relay, tmp_path_factory.mktemp("liveness"), limits={"pingMilliseconds": PING_MILLISECONDS}
     )
+
+
+@pytest.fixture(scope="module")
+def impatient(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPathFactory) -> AdminSetting:
+    """Whoever is slow to say hello on a busy machine is closed: only for whoever says none."""
+    return AdminSetting.create(start_relay, tmp_path_factory.mktemp("impatient"), limits={"helloMillisecondsMax": 1_700})
 
 
 def session_of(setting: AdminSetting, session: str) -> dict:
@@ -90,9 +96,9 @@ def test_pongs_that_nobody_asked_for_are_no_round_trip(setting: AdminSetting) ->
         assert "roundTripMilliseconds" not in session_of(setting, session)
 
 
-def test_who_says_no_hello_is_closed_in_time(setting: AdminSetting) -> None:
+def test_who_says_no_hello_is_closed_in_time(impatient: AdminSetting) -> None:
     watch = Stopwatch()
-    with RawWebSocket(setting.relay.port, setting.context("alice"), path="/v1/session", subprotocol="segue.v1") as ws:
+    with RawWebSocket(impatient.relay.port, impatient.context("alice"), path="/v1/session", subprotocol="segue.v1") as ws:
         code = ws.close_code()
         watch.stop()
         assert code == 1008

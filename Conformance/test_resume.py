@@ -12,7 +12,7 @@ import pytest
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
-from support.metrics import measure
+from support.metrics import measure, settled
 from support.resuming import Setting, warm_up
 from support.session import CONFIGURATION, KEY, VIDEO, Refused, Session
 from support.stopwatch import Stopwatch
@@ -214,8 +214,11 @@ def test_a_token_is_its_owners_and_good_once(setting: Setting) -> None:
 
 def test_guesses_are_bounded(setting: Setting) -> None:
     ann = setting.open("ann", greets=False)
-    for _ in range(30):
-        assert ann.refusal("hello", versions=[1], resume={"token": os.urandom(32).hex()}) == "resume_refused"
+    # All at once: tries that are refused one after the other may be slow enough to be allowed.
+    for number in [ann.send("hello", versions=[1], resume={"token": os.urandom(32).hex()}) for _ in range(30)]:
+        with pytest.raises(Refused) as refused:
+            ann.answer(number)
+        assert refused.value.code == "resume_refused"
     wait_until("the refusals are counted", lambda: measure(setting.relay, "segue_resumes_refused_total", "rate") > 0)
 
 
@@ -395,7 +398,7 @@ def test_layers_go_on_by_their_own_numbers(setting: Setting) -> None:
     bob = setting.open("bob")
     bob.ask("join", room=setting.room)
     bob.ask("subscribe", all=True)
-    repeated = measure(setting.relay, "segue_frames_refused_total", "repeated")
+    repeated = settled(setting.relay, "segue_frames_refused_total", "repeated")
     with Breakable(setting.relay) as proxy:
         ann = setting.open("ann", proxy.relay)
         ann.ask("join", room=setting.room)
@@ -458,6 +461,7 @@ def test_a_host_removes_who_is_away(setting: Setting) -> None:
         third.ask("join", room=setting.room)
 
 
+@pytest.mark.timeout(300)
 def test_a_storm_of_resumptions(setting: Setting) -> None:
     """Two hundred clients lose their connections at once and come back at once; nobody else notices."""
     count = 200
@@ -467,7 +471,7 @@ def test_a_storm_of_resumptions(setting: Setting) -> None:
     cid.ask("join", room=setting.room)
     bobs = bob.publish("audio")
     cid.ask("subscribe", all=True)
-    refused = measure(setting.relay, "segue_resumes_refused_total")
+    refused = settled(setting.relay, "segue_resumes_refused_total")
     with Breakable(setting.relay) as proxy:
         crowd = [setting.open("ann", proxy.relay) for _ in range(count)]
         for session in crowd:

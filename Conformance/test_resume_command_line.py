@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from support.breakable import Breakable
-from support.metrics import measure
+from support.metrics import measure, settled
 from support.relay import Relay, binary
+from support.resuming import resumptions
 from support.session import CONFIGURATION, KEY, Session
 from support.waiting import wait_until
 
@@ -59,15 +60,15 @@ def finish(process: subprocess.Popen, seconds: float = 60) -> tuple[int, list[di
 
 def wait_for_media(relay: Relay) -> Callable[[], None]:
     """Waits from where it is called, when what it answers is."""
-    before = measure(relay, "segue_frames_total", "delivered")
+    before = settled(relay, "segue_frames_total", "delivered")
     return lambda: wait_until("media flows", lambda: measure(relay, "segue_frames_total", "delivered") > before + 50, 30)
 
 
 def lose(relay: Relay, proxy: Breakable) -> None:
     """The last connection through the proxy, until its client is back."""
-    resumed = measure(relay, "segue_sessions_resumed_total")
+    resumed = resumptions(relay)
     proxy.last.reset()
-    wait_until("it is back", lambda: measure(relay, "segue_sessions_resumed_total") > resumed, 30)
+    wait_until("it is back", lambda: resumptions(relay) > resumed, 30)
 
 
 @pytest.mark.parametrize("http", ["1.1", "2"])
@@ -81,7 +82,6 @@ def test_both_ends_lose_their_connections_again_and_again(loops_relay: Relay, to
             if publisher.poll() is not None:
                 break
             lose(loops_relay, here if turn % 2 else there)
-            time.sleep(0.3)
         code, sent, err = finish(publisher)
         assert code == 0, err
         listened, heard, err = finish(listener)
@@ -107,7 +107,6 @@ def test_a_publishers_loss_costs_its_listeners_nothing(loops_relay: Relay, tone:
         media_flows()
         for _ in range(3):
             lose(loops_relay, here)
-            time.sleep(0.3)
         code, sent, err = finish(publisher)
         assert code == 0, err
         _, heard, _ = finish(listener)

@@ -9,7 +9,7 @@ import pytest
 from support.authority import Authority
 from support.breakable import Breakable
 from support.relay import Identity, Relay
-from support.metrics import measure
+from support.metrics import measure, settled
 from support.resuming import Setting
 from support.session import Refused, Session
 from support.stopwatch import Stopwatch
@@ -45,18 +45,18 @@ def setting(shared_relay: Relay, authority: Authority, identities: dict[str, Ide
 
 def unheard_welcome(setting: Setting, proxy: Breakable, token: str, http: str) -> Session:
     """A session that comes back by this token, and whose client never learns that it did."""
-    resumed = measure(setting.relay, "segue_sessions_resumed_total")
+    resumed = setting.resumptions()
     lost = setting.open("ann", proxy.relay, http=http, greets=False)
     proxy.last.deafen()
     lost.send("hello", versions=[1], resume={"token": token})
-    wait_until("the relay has resumed it", lambda: measure(setting.relay, "segue_sessions_resumed_total") > resumed)
+    wait_until("the relay has resumed it", lambda: setting.resumptions() > resumed)
     return lost
 
 
 @pytest.mark.parametrize("http", ["1.1", "2"])
 def test_the_token_before_is_good_until_the_client_has_the_new_one(setting: Setting, http: str) -> None:
     """The relay takes the connection to be alive on which its `welcome` was lost: the client, that has no other token, comes all the same, again and again."""
-    replaced = measure(setting.relay, "segue_websockets_closed_total", "1000_replaced")
+    replaced = settled(setting.relay, "segue_websockets_closed_total", "1000_replaced")
     with Breakable(setting.relay) as proxy:
         ann = setting.open("ann", proxy.relay, http=http)
         me = ann.ask("join", room=setting.room)["participant"]

@@ -20,6 +20,7 @@ from support.h2_websocket import H2Client, StreamRefused
 from support.proven import Session1
 from support.raw_http1 import RawHTTP1
 from support.relay import Identity, Relay, binary
+from support.stopwatch import Stopwatch
 from support.tls import client_context
 
 ISSUER = "https://id.example"
@@ -377,16 +378,19 @@ def test_origin_is_looked_at_before_the_token(setting: Setting) -> None:
 
 def test_tries_are_bounded(setting: Setting) -> None:
     with Session(setting) as client:
-        refusals = [client.hello("a.b.c") for _ in range(30)]
+        with Stopwatch() as watch:
+            refusals = [client.hello("a.b.c") for _ in range(30)]
         assert {refusal["code"] for refusal in refusals} == {"token_refused"}
-        assert sum("too many" in refusal["message"] for refusal in refusals) >= 20
+        # Five a second are allowed, and the slower the machine, the more of the thirty are.
+        assert sum("too many" in refusal["message"] for refusal in refusals) >= 20 - 5 * watch.seconds, watch
     with H2Client(setting.relay.port, setting.context(alpn=("h2",))) as client:
         statuses = []
-        for _ in range(30):
-            with pytest.raises(StreamRefused) as refused:
-                client.open_websocket("/v1/session", ("segue.v1",), (("authorization", "Bearer a.b.c"),))
-            statuses.append(refused.value.status)
-        assert set(statuses) == {401, 429} and statuses.count(429) >= 20
+        with Stopwatch() as watch:
+            for _ in range(30):
+                with pytest.raises(StreamRefused) as refused:
+                    client.open_websocket("/v1/session", ("segue.v1",), (("authorization", "Bearer a.b.c"),))
+                statuses.append(refused.value.status)
+        assert set(statuses) <= {401, 429} and statuses.count(429) >= 20 - 5 * watch.seconds, watch
     # Nobody else is kept out by it.
     with Session(setting) as client:
         assert client.hello(setting.provider.token())["type"] == "welcome"

@@ -97,8 +97,10 @@ class Talker:
     def warm_up(self, *listeners: Session) -> None:
         """Between loops a subscription takes its time: talks until everybody hears it."""
         for listener in listeners:
-            while not listener.payloads(self.audio):
-                self.say(heard=False)
+            # Of what it has heard before it may have let go since.
+            said: set[bytes] = set()
+            while not said.intersection(listener.payloads(self.audio)):
+                said.add(self.say(heard=False))
                 listener.drain(0.05)
         self.say(*listeners)
         for session in (self.session, *listeners):

@@ -47,7 +47,7 @@ SERVER_NAMES = "DNS:localhost,IP:127.0.0.1,IP:::1"
 
 
 def openssl(*arguments: str | Path) -> str:
-    result = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+    result = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, timeout=110, stdin=subprocess.DEVNULL)
     assert result.returncode == 0, f"openssl {' '.join(map(str, arguments))}\n{result.stderr}"
     return result.stdout
 
@@ -138,7 +138,7 @@ class Authority:
         identity, other = self.issue(name), self.issue(f"{name}-other")
         keys = []
         for path in (identity.key, other.key):
-            octets = subprocess.run(["openssl", "ec", "-in", path, "-outform", "DER"], capture_output=True, check=True, timeout=30).stdout
+            octets = subprocess.run(["openssl", "ec", "-in", path, "-outform", "DER"], capture_output=True, check=True, timeout=110).stdout
             # RFC 5915 §3, P-256: SEQUENCE (2), version (3), then the private key's OCTET STRING of 32 octets behind its head (2).
             assert octets[:2] == b"\x30\x77" and octets[5:7] == b"\x04\x20", octets.hex()
             keys.append(octets)

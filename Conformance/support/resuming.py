@@ -15,14 +15,18 @@ from .waiting import wait_until
 
 def warm_up(publisher: Session, kind: str, stream: int, listener: Session) -> None:
     """Between loops a subscription takes its time: sends until the listener has a frame, and has all that follow."""
-    sent = []
-    while not listener.payloads(stream):
+    sent: list[bytes] = []
+    while not set(sent).intersection(listener.payloads(stream)):
         sent.append(b"warm-up %d" % len(sent))
         publisher.media(kind, stream, sent[-1], KEY if kind == "video" else 0)
         listener.drain(0.1)
     listener.frame(sent[-1])
     listener.frames.clear()
     publisher.events.clear()
+
+
+def resumptions(relay: Relay) -> int:
+    return relay.log().count('"session_resumed"')
 
 
 class Setting:
@@ -52,6 +56,10 @@ class Setting:
         before = self.parkings(session)
         lose()
         wait_until("the session is parked", lambda: self.parkings(session) > before)
+
+    def resumptions(self) -> int:
+        """Of all sessions. By the log: counters come behind by up to a quarter of a second."""
+        return resumptions(self.relay)
 
     def parked(self) -> int:
         return int(measure(self.relay, "segue_sessions_parked"))

@@ -37,7 +37,8 @@ struct MixLane: ~Copyable {
 
     /// - Parameter isSilent: the samples are all 0.
     /// - Returns: bytes, and whether they only say that silence goes on.
-    mutating func encode(_ samples: Span<Float>, isSilent: Bool, tick: UInt64, into packet: inout MutableRawSpan) -> (byteCount: Int, isSilence: Bool) {
+    mutating func encode(_ samples: Span<Float>, isSilent: Bool, tick: UInt64, into packet: inout MutableRawSpan) -> (byteCount: Int, isSilence: Bool)
+    {
         lastTick = tick
         if isSilent {
             if silentMilliseconds >= Self.encodedSilenceMilliseconds, let toc = lastTOC {

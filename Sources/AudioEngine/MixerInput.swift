@@ -68,10 +68,12 @@ struct MixerInput: ~Copyable {
     /// What is mixed of it in this tick.
     var contribution: MixContribution {
         unsafe MixContribution(
-            input: id, participant: participant, window: UnsafePointer(samples.base), channels: channels, gain: gain, gainNext: gainNext, level: level)
+            input: id, participant: participant, window: UnsafePointer(samples.base), channels: channels, gain: gain, gainNext: gainNext, level: level
+        )
     }
 
-    var isHeard: Bool { isSounding && (gain != 0 || gainNext != 0) }
+    /// Also while a speaker pauses: who has an encoder of his own keeps it between words.
+    var isHeard: Bool { gain != 0 || gainNext != 0 }
 
     /// Takes the coming tick's sound out of the buffer.
     mutating func pull(now: MonotonicInstant) {

@@ -1,16 +1,18 @@
 /// Chooses who is heard: the loudest, few enough that each is understood, and without going to and fro between equals.
 ///
 /// Places are numbers that the caller gives and uses again. An attack is immediate: who becomes audible is heard from that tick on when a place is free, or when he is louder
-/// than somebody who has one. A release is slow: loudness counts as it was, falling by 20 dB a second, and who pauses keeps the place for 400 ms.
+/// than somebody who has one. A release is slow: loudness counts as it was, falling by 10 dB a second, and who pauses keeps the place for 400 ms.
 package struct SpeakerSelection: Sendable {
     /// Quieter than this is silence, in dBov.
     package static let audible: Float = -60
     /// How long somebody who is silent stays chosen.
     package static let hangoverMilliseconds = 400
+    /// Longer pauses are not those between syllables: the place is kept, but not defended.
+    package static let pauseMilliseconds = 250
     /// How fast loudness is forgotten, in dB a second.
-    package static let release: Float = 20
+    package static let release: Float = 10
     /// How much louder a newcomer must be than somebody who has been chosen for a while, or who has just come.
-    package static let margin: Float = 3
+    package static let margin: Float = 6
     package static let marginAtFirst: Float = 9
     package static let firstMilliseconds = 1_000
 
@@ -24,7 +26,7 @@ package struct SpeakerSelection: Sendable {
         var isAudible: Bool { silentMilliseconds == 0 }
         /// What a newcomer must be louder than.
         var threshold: Float {
-            if silentMilliseconds > 150 { return loudness }
+            if silentMilliseconds > SpeakerSelection.pauseMilliseconds { return loudness }
             return loudness + (chosenMilliseconds < SpeakerSelection.firstMilliseconds ? SpeakerSelection.marginAtFirst : SpeakerSelection.margin)
         }
     }

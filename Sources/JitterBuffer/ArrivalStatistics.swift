@@ -14,6 +14,7 @@ package struct ArrivalStatistics: Sendable {
     /// Of the window: the last so many that have packets, of half a second each.
     private static var bucketsMax: Int { 8 }
     private static var bucketMicroseconds: Int64 { 500_000 }
+    private static var recentCount: Int { 4 }
     /// Older than that, a bucket says nothing, however few came since.
     private static var ageMicrosecondsMax: Int64 { 60_000_000 }
     /// The reference moves by drift and chance; what is more is another path.
@@ -21,11 +22,18 @@ package struct ArrivalStatistics: Sendable {
 
     private var buckets = Array(repeating: Bucket(), count: ArrivalStatistics.bucketsMax)
     private var newest = 0
+    private var last = Array(repeating: Int64.max, count: ArrivalStatistics.recentCount)
+    private var lastPlace = 0
+    private var lastArrival: Int64?
     private var drift = DriftEstimator()
     /// Arrival minus media time of the fastest; `nil` before the first packet.
     package private(set) var reference: Int64?
     /// By how much the fastest of the last second was later than the reference.
     package private(set) var edge: Int64 = 0
+    /// By how much the fastest of the last few packets was later than the reference: what comes next will hardly be faster.
+    package private(set) var recent: Int64 = 0
+    /// From the packet before to the last.
+    package private(set) var gap: Int64 = 0
     /// What the reference rose by in the last ``observe(media:arrival:)``, where that is another path; else 0.
     package private(set) var step: Int64 = 0
 
@@ -45,8 +53,17 @@ package struct ArrivalStatistics: Sendable {
             buckets[newest].least = difference
             buckets[newest].at = arrival
         }
+        gap = arrival - (lastArrival ?? arrival)
+        lastArrival = arrival
+        last[lastPlace] = difference
+        lastPlace = lastPlace + 1 < Self.recentCount ? lastPlace + 1 : 0
         update(now: arrival)
-        return max(difference - (reference ?? difference), 0)
+        let reference = reference ?? difference
+        var fastest = last[0]
+        for place in 1..<Self.recentCount { fastest = min(fastest, last[place]) }
+        // Before there are as many, they say nothing.
+        recent = last[lastPlace] == .max ? 0 : max(fastest - reference, 0)
+        return max(difference - reference, 0)
     }
 
     private mutating func update(now: Int64) {
@@ -82,7 +99,11 @@ package struct ArrivalStatistics: Sendable {
         for place in buckets.indices { buckets[place] = Bucket() }
         reference = nil
         edge = 0
+        recent = 0
+        gap = 0
         step = 0
+        lastArrival = nil
+        for place in last.indices { last[place] = .max }
         drift.restart()
     }
 }

@@ -46,6 +46,8 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         guard made > 0 else { return false }
         concealment.end()
         QueueKernels.commit(made, joinedTo: &expansion, in: &queue, room: room)
+        if isFirst, !configuration.isMeasurement { QueueKernels.fadeIn(&queue, count: min(pullCount / 4, made)) }
+        isFirst = false
         let delay = Int64(made) * max(waited, 0) + delayRest
         counters.delaySampleMilliseconds &+= UInt64(delay / 1000)
         delayRest = delay % 1000

@@ -65,7 +65,8 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
     private mutating func observe(_ packet: StoredPacket) {
         let delay = arrivals.observe(media: scale.microseconds(packet.ticks), arrival: packet.arrival)
         if arrivals.step > 0 { target.referenceRose(by: arrivals.step) }
-        target.observe(delay: delay, duration: scale.microseconds(packet.durationTicks), arrival: packet.arrival)
+        target.observe(
+            delay: delay, recent: arrivals.recent, gap: arrivals.gap, duration: scale.microseconds(packet.durationTicks), arrival: packet.arrival)
     }
 
     private mutating func malformed() -> InsertOutcome {

@@ -7,7 +7,7 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
     package mutating func pull(into samples: inout MutableSpan<Float>, now: MonotonicInstant) -> PlayoutOutcome {
         precondition(samples.count >= pullCount * configuration.channels, "room for 10 ms")
         let now = now.microseconds
-        let wanted = target.microseconds(edge: arrivals.edge)
+        let wanted = target.microseconds(recent: arrivals.recent) + pulls.lateness(now: now)
         var outcome = PlayoutOutcome(decision: .wait, isAudible: false, timestamp: timestamp, mediaTimestamp: 0)
         timestamp &+= UInt32(pullCount)
         counters.samplesPlayed &+= UInt64(pullCount)
@@ -28,15 +28,19 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
 
     /// Whether the first packet is due; what is too old for the live edge goes.
     private mutating func begin(wanted: Int64, now: Int64) -> Bool {
-        guard store.count > 0 else { return false }
-        while store.count > 1, !isDraining, delay(of: store[1].ticks, now: now) >= wanted {
+        guard let first = store.first else { return false }
+        packetTicks = first.durationTicks
+        let due = wanted + lead - PlayoutControl.slackMicroseconds
+        while store.count > 1, !isDraining, delay(of: store[1].ticks, now: now) >= due {
             store.removeFirst()
             counters.discarded &+= 1
         }
         let oldest = store[0]
-        guard isDraining || delay(of: oldest.ticks, now: now) >= wanted + lead - PlayoutControl.slackMicroseconds else { return false }
+        guard isDraining || delay(of: oldest.ticks, now: now) >= due else { return false }
         isWaiting = false
         enter(oldest)
+        mustJoin = false
+        isFirst = true
         return true
     }
 

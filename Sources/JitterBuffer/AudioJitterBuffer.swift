@@ -23,6 +23,7 @@ package struct AudioJitterBuffer<Decoder: JitterDecoder & ~Copyable>: ~Copyable 
     var counters = JitterStatistics()
     var concealment: ConcealmentCounter
     var history = PlayedPackets()
+    var pulls = PullStatistics()
 
     /// Samples per channel of 10 ms.
     let pullCount: Int
@@ -46,6 +47,8 @@ package struct AudioJitterBuffer<Decoder: JitterDecoder & ~Copyable>: ~Copyable 
     var isStarved = false
     /// The next packet does not follow on what was decoded last.
     var mustJoin = false
+    /// The next packet comes after silence.
+    var isFirst = false
     /// Everything that is stored plays out at once, then the buffer begins anew.
     var isDraining = false
     var isQuiet = false

@@ -17,10 +17,10 @@ package struct DelayPolicy: Sendable, Hashable {
         switch profile {
         case .lowLatency:
             self.init(
-                latePart: 0.03, price: 0.2, memory: 8_000_000, delayMin: 5_000, delayMax: 600_000, delayAtFirst: 40_000, excessMax: 300_000)
+                latePart: 0.03, price: 0.2, memory: 8_000_000, delayMin: 2_000, delayMax: 600_000, delayAtFirst: 40_000, excessMax: 300_000)
         case .balanced:
             self.init(
-                latePart: 0.015, price: 0.1, memory: 10_000_000, delayMin: 5_000, delayMax: 1_200_000, delayAtFirst: 50_000,
+                latePart: 0.015, price: 0.1, memory: 10_000_000, delayMin: 2_000, delayMax: 1_200_000, delayAtFirst: 50_000,
                 excessMax: 500_000)
         case .smooth:
             self.init(
@@ -55,6 +55,8 @@ package struct DelayTarget: Sendable {
 
     /// Beyond the quantile: what the beats of the two ends cost.
     private static var margin: Int64 { 1_000 }
+    /// And while a queue grows: what it grows by until the delay has followed.
+    private static var growth: Int64 { 20_000 }
     /// The first target is left over so long.
     private static var learningMicroseconds: Int64 { 2_000_000 }
     /// A delay above the ordinary by so much, and above twice the ordinary, is a stall.
@@ -85,10 +87,15 @@ package struct DelayTarget: Sendable {
     ///
     /// - Parameters:
     ///   - delay: against the fastest.
+    ///   - recent: the least delay of the last few packets.
+    ///   - gap: since the packet before.
     ///   - duration: of the packet; 0 when unknown.
-    package mutating func observe(delay: Int64, duration: Int64, arrival: Int64) {
+    package mutating func observe(delay: Int64, recent: Int64, gap: Int64, duration: Int64, arrival: Int64) {
         let threshold = max(2 * ordinary, ordinary + Self.stallMicrosecondsMin)
-        if !stalls.take(delay: delay, arrival: arrival, threshold: threshold) {
+        let isStalled = stalls.take(delay: delay, gap: gap, arrival: arrival, threshold: threshold)
+        // Where even the fastest of the last few is late, a queue has grown on the way: the target follows that by itself as long as it lasts, and
+        // nothing is to be learnt from it.
+        if !isStalled, recent <= ordinary {
             let duration = duration > 0 ? duration : 20_000
             histogram.add(delay, share: Double(duration), forgotten: Double(duration) / Double(policy.memory))
             observedMedia = min(observedMedia + duration, Self.learningMicroseconds)
@@ -117,9 +124,9 @@ package struct DelayTarget: Sendable {
         return min(max(ordinary, stalled, minimum), maximum)
     }
 
-    /// The target while everything that comes is late by `edge`: waiting for less is in vain.
-    package func microseconds(edge: Int64) -> Int64 {
+    /// The target while everything that comes is late by `recent`: waiting for less is in vain, and the queue that makes it so may go on growing.
+    package func microseconds(recent: Int64) -> Int64 {
         let target = microseconds
-        return pinned == nil && edge > target ? edge + Self.margin : target
+        return pinned == nil && recent + Self.growth > target && recent > ordinary ? recent + Self.growth : target
     }
 }

@@ -9,8 +9,10 @@ struct MediaTimeline: Sendable {
     private var timestamp: UInt32 = 0
     private var ticks: Int64 = 0
     private var sequence: UInt32 = 0
-    /// The first sequence number of the timeline.
+    /// The first sequence number of the timeline: what is older is of another.
     private var beginning: UInt32 = 0
+    /// From one sequence number to the next.
+    private var stepTicks: Int64 = 0
 
     /// A packet that says it is so much later than the fastest is on another timeline. Longer than any stall that a connection survives.
     static var delayMicrosecondsMax: Int64 { 12_000_000 }
@@ -21,6 +23,9 @@ struct MediaTimeline: Sendable {
     private static var nearAdvanceMicroseconds: Int64 { 200_000 }
     /// Sequence numbers so far back are not late, they are a sender that began anew.
     private static var reorderingMax: Int32 { 2_000 }
+    private static var reorderingAtFirst: Int { 100 }
+    /// What a timestamp may be beside what the sequence number says, in steps, and be of the same timeline.
+    private static var stepsBeside: Int64 { 4 }
     /// Far above zero, so that what comes before the first packet is still a count.
     private static var secondsAtFirst: Int64 { 86_400 }
 
@@ -40,12 +45,17 @@ struct MediaTimeline: Sendable {
     ///   - endTicks: where the newest packet that is stored ends: nothing new begins before it.
     /// - Returns: `nil` for a packet of a timeline that has ended.
     mutating func place(_ packet: JitterPacket, arrival: Int64, reference: Int64?, endTicks: Int64) -> Place? {
-        guard isSet, let reference else { return begin(packet, at: scale.timescale * Self.secondsAtFirst) }
+        guard isSet, let reference else {
+            let place = begin(packet, at: scale.timescale * Self.secondsAtFirst)
+            // Of the first ones too, one may have overtaken another.
+            if !packet.isDiscontinuity { beginning = packet.sequence &- UInt32(Self.reorderingAtFirst) }
+            return place
+        }
         let ahead = Int32(bitPattern: packet.sequence &- sequence)
         let distance = Int64(Int32(bitPattern: packet.timestamp &- timestamp))
         let natural = ticks + distance
         let delay = arrival - scale.microseconds(natural) - reference
-        if ahead < 0, ahead > -Self.reorderingMax {
+        if ahead < 0, ahead > -Self.reorderingMax, !(packet.isDiscontinuity && isElsewhere(ahead, distance)) {
             guard !mustBegin, Int32(bitPattern: packet.sequence &- beginning) >= 0, distance <= 0, delay < Self.delayMicrosecondsMax else {
                 return nil
             }
@@ -57,6 +67,7 @@ struct MediaTimeline: Sendable {
         if isAnnounced ? isNear : isPossible {
             if isAnnounced { beginning = packet.sequence }
             mustBegin = false
+            if ahead == 1 { stepTicks = distance }
             sequence = packet.sequence
             timestamp = packet.timestamp
             ticks = natural
@@ -64,6 +75,11 @@ struct MediaTimeline: Sendable {
         }
         let live = scale.ticks(microseconds: max(arrival - reference, 0))
         return begin(packet, at: max(live, endTicks, ticks + 1))
+    }
+
+    /// Whether a packet of before has a timestamp that the timeline did not have there.
+    private func isElsewhere(_ ahead: Int32, _ distance: Int64) -> Bool {
+        stepTicks > 0 && (distance - Int64(ahead) * stepTicks).magnitude > (Self.stepsBeside * stepTicks).magnitude
     }
 
     /// Forgets all: the next packet begins.

@@ -94,9 +94,10 @@ package struct PacedPlayout: ~Copyable {
     private mutating func observe(_ packet: StoredPacket) {
         let delay = arrivals.observe(media: scale.microseconds(packet.ticks), arrival: packet.arrival)
         if arrivals.step > 0 { target.referenceRose(by: arrivals.step) }
-        target.observe(delay: delay, duration: scale.microseconds(packet.durationTicks), arrival: packet.arrival)
+        target.observe(
+            delay: delay, recent: arrivals.recent, gap: arrivals.gap, duration: scale.microseconds(packet.durationTicks), arrival: packet.arrival)
         guard let reference = arrivals.reference else { return }
-        let wanted = reference + target.microseconds(edge: arrivals.edge)
+        let wanted = reference + target.microseconds(recent: arrivals.edge)
         // Nothing of the last second could keep the schedule: it is the schedule that is wrong.
         let isHopeless = arrivals.edge > target.microseconds && wanted > schedule ?? wanted
         if schedule == nil || isHopeless || packet.isDiscontinuity && store.count == 0 {

@@ -60,6 +60,13 @@ enum QueueKernels {
         queue.commit(count)
     }
 
+    /// The first `count` samples per channel that wait come in from silence.
+    static func fadeIn(_ queue: inout SampleQueue, count: Int) {
+        let channels = queue.channels
+        var samples = queue.waiting()
+        for place in 0..<count * channels { samples[place] *= Crossfade.weight(place / channels, of: count) }
+    }
+
     static func isQuiet(_ count: Int, behind queue: inout SampleQueue, power: Float) -> Bool {
         let first = queue.count * queue.channels
         let all = count * queue.channels

@@ -28,9 +28,11 @@ struct StallLedger: Sendable {
 
     /// Takes a packet's delay.
     ///
-    /// - Parameter threshold: a delay above is a stall.
+    /// - Parameters:
+    ///   - gap: since the packet before. Where packets come later and later without one, a queue grows on the way: no stall.
+    ///   - threshold: a delay above is a stall.
     /// - Returns: whether the packet is of a stall, so nothing for the histogram.
-    mutating func take(delay: Int64, arrival: Int64, threshold: Int64) -> Bool {
+    mutating func take(delay: Int64, gap: Int64, arrival: Int64, threshold: Int64) -> Bool {
         if var stall = open {
             if arrival - openSince > Self.stallMicrosecondsMax {
                 open = nil
@@ -46,7 +48,7 @@ struct StallLedger: Sendable {
             open = stall
             return true
         }
-        guard delay > threshold else { return false }
+        guard delay > threshold, gap > threshold / 2 else { return false }
         open = Stall(at: arrival, height: delay)
         openSince = arrival
         return true

@@ -52,6 +52,16 @@ package struct Limits: Sendable, Equatable {
     package var interruptionMillisecondsMax: UInt64 = 14_400_000
     package var audioSessionsPerIdentityMax = 64
 
+    // Sound that the relay works on.
+    /// Buffers of one stream that differ in what was wished, on each loop.
+    package var pacedVariantsMax = 8
+    /// Streams that are heard in one room's mix.
+    package var mixStreamsMax = 64
+    /// Of these, the loudest that are heard at once.
+    package var mixSpeakersMax = 3
+    /// Listeners of one room's mix that have gains of their own, and so an encoder.
+    package var mixPersonalMax = 32
+
     // Rooms.
     package var roomsMax = 10_000
     package var participantsPerRoomMax = 2_000

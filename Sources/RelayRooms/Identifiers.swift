@@ -45,6 +45,15 @@ package struct RoomName: Hashable, Sendable {
     }
 }
 
+/// Stream identifiers of a room.
+package enum RoomStreams {
+    /// Of the room's mix. What is published gets lower ones.
+    package static let mix: UInt32 = 0x8000_0000
+
+    /// The identifier behind one of a published stream. Two thousand million streams later, the first come again.
+    static func next(after id: UInt32) -> UInt32 { id < mix - 1 ? id + 1 : 1 }
+}
+
 /// A stream's place in one loop's fan-out of a room: small and dense, so that filters are look-ups in a table.
 package struct StreamSlot: Hashable, Sendable {
     package let index: Int

@@ -200,7 +200,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         }
         let stream = Stream(
             id: room.nextStream, publisher: participant, address: room.members[index].address, lane: lane, description: description)
-        room.nextStream &+= 1
+        room.nextStream = RoomStreams.next(after: room.nextStream)
         room.members[index].streams.append(stream.id)
         room.streams.append(stream)
         rooms[number] = room

@@ -12,6 +12,7 @@ extension RoomFanout {
     /// Whoever must send nothing more at all gives the rest of what was begun away first: ``finishMessage(_:into:)``.
     package mutating func hold(_ subscriber: Int, now: MonotonicInstant) {
         guard !subscribers[subscriber].isHeld else { return }
+        dropLeft(subscriber)
         subscribers[subscriber].isHeld = true
         for slot in subscribers[subscriber].interests.indices where isSubscribed(subscriber, StreamSlot(slot)) {
             // What drains is dropped as well.

@@ -5,6 +5,7 @@ import RelayBase
 extension RoomFanout {
     /// Nothing is pulled for the subscriber from now on. What was begun on the lost connection begins anew on the next.
     package mutating func park(_ subscriber: Int) {
+        dropLeft(subscriber)
         subscribers[subscriber].isParked = true
         dropBegun(subscriber)
     }

@@ -82,6 +82,7 @@ extension RoomFanout {
             reclaim(lane, now: now)
             self[lane].releaseMemoryIfSilent()
         }
+        closeLeft()
         forgetOldGroups(now)
         freeEndedStreams()
     }

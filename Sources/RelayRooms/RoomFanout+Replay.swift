@@ -41,6 +41,8 @@ extension RoomFanout {
         guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else {
             return StreamGapMeasure()
         }
+        if streams[slot.index].isDerived { dropLeft(subscriber) }
+        guard subscribers[subscriber].interests[slot.index].isWanted else { return StreamGapMeasure() }
         let lane = streams[slot.index].lane
         let interest = subscribers[subscriber].interests[slot.index]
         let hadConfiguration = !interest.owesConfiguration

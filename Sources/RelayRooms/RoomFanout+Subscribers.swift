@@ -77,6 +77,7 @@ extension RoomFanout {
 
     /// Lets go of a stream: its frames that are still queued for the subscriber are dropped and accounted.
     package mutating func unsubscribe(_ subscriber: Int, _ slot: StreamSlot) {
+        if streams.isLive(slot.index), streams[slot.index].isDerived { dropLeft(subscriber) }
         guard slot.index < subscribers[subscriber].interests.count, subscribers[subscriber].interests[slot.index].isWanted else { return }
         let lane = streams[slot.index].lane
         // A message that was begun is finished: its peer could not make sense of what follows otherwise.
@@ -116,7 +117,8 @@ extension RoomFanout {
 
     /// The slots of the streams that a subscriber wants, ended ones that it still gets the rest of included.
     package func subscribed(_ subscriber: Int) -> [StreamSlot] {
-        subscribers[subscriber].interests.indices.filter { subscribers[subscriber].interests[$0].isWanted }.map(StreamSlot.init)
+        subscribers[subscriber].interests.indices
+            .filter { subscribers[subscriber].interests[$0].isWanted && !subscribers[subscriber].interests[$0].isLeft }.map(StreamSlot.init)
     }
 
     // MARK: Accounting

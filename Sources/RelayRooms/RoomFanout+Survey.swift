@@ -101,6 +101,10 @@ extension RoomFanout {
         setDelayMax(subscriber, slot, milliseconds: wishes.delayMillisecondsMax)
     }
 
+    package func layerWishes(_ subscriber: Int, _ slot: StreamSlot) -> LayerWishes {
+        isSubscribed(subscriber, slot) ? subscribers[subscriber].interests[slot.index].wishes : LayerWishes()
+    }
+
     /// Forgets groups that are too old to be given to anybody.
     mutating func forgetOldGroups(_ now: MonotonicInstant) {
         for index in 0..<streams.endIndex where streams.isLive(index) && streams[index].lane == .video {

@@ -66,11 +66,16 @@ package struct RoomFanout: ~Copyable {
 
     /// Takes a slot for a stream; `nil` when the room has no more.
     ///
-    /// - Parameter layers: the spatial layers that the publisher announced, lowest first.
-    package mutating func addStream(id: UInt32, publisher: ParticipantID, lane: Lane, layers: [LayerDeclaration] = []) -> StreamSlot? {
+    /// - Parameters:
+    ///   - layers: the spatial layers that the publisher announced, lowest first.
+    ///   - isDerived: see ``StreamState/isDerived``.
+    package mutating func addStream(
+        id: UInt32, publisher: ParticipantID, lane: Lane, layers: [LayerDeclaration] = [], isDerived: Bool = false
+    ) -> StreamSlot? {
         freeEndedStreams()
         if streams.count >= RoomFanout.streamsMax { forceOutEndedStreams() }
-        let state = StreamState(id: id, publisher: publisher, lane: lane, layers: min(layers.count, LayerChoice.layersMax))
+        let state = StreamState(
+            id: id, publisher: publisher, lane: lane, layers: min(layers.count, LayerChoice.layersMax), isDerived: isDerived)
         guard let handle = streams.insert(state) else { return nil }
         let slot = StreamSlot(Int(handle.index))
         for spatial in 0..<streams[slot.index].layers.count where spatial < layers.count {
@@ -80,17 +85,18 @@ package struct RoomFanout: ~Copyable {
         return slot
     }
 
-    /// The slot of a stream that has not ended. A walk over the table: for the control path.
+    /// The slot of a published stream that has not ended. A walk over the table: for the control path.
     package func slot(of id: UInt32) -> StreamSlot? {
-        for index in 0..<streams.endIndex where streams.isLive(index) && streams[index].id == id && streams[index].endedAt == nil {
+        for index in 0..<streams.endIndex
+        where streams.isLive(index) && streams[index].id == id && streams[index].endedAt == nil && !streams[index].isDerived {
             return StreamSlot(index)
         }
         return nil
     }
 
-    /// The slots of the streams that have not ended.
+    /// The slots of the published streams that have not ended.
     package var openSlots: [StreamSlot] {
-        (0..<streams.endIndex).filter { streams.isLive($0) && streams[$0].endedAt == nil }.map(StreamSlot.init)
+        (0..<streams.endIndex).filter { streams.isLive($0) && streams[$0].endedAt == nil && !streams[$0].isDerived }.map(StreamSlot.init)
     }
 
     package func isOpen(_ slot: StreamSlot) -> Bool {

@@ -5,6 +5,9 @@ package struct StreamState: ~Copyable {
     package let id: UInt32
     package let publisher: ParticipantID
     package let lane: Lane
+    /// Its frames are the relay's own work: a published stream through a buffer, or a room's mix. It is found by no stream identifier, since a published stream
+    /// may have the same.
+    package let isDerived: Bool
     /// Set when the stream ended; the slot is free again once the log has let go of everything before this sequence.
     var endedAt: UInt64?
     var layers: LayerTable
@@ -20,8 +23,9 @@ package struct StreamState: ~Copyable {
     /// What may be chosen of the stream, lowest first: ``RoomFanout/surveyLayers(_:now:)``.
     package internal(set) var ladder: [LayerOption] = []
 
-    init(id: UInt32, publisher: ParticipantID, lane: Lane, layers: Int) {
+    init(id: UInt32, publisher: ParticipantID, lane: Lane, layers: Int, isDerived: Bool) {
         self.id = id
+        self.isDerived = isDerived
         self.publisher = publisher
         self.lane = lane
         self.layers = LayerTable(count: lane == .video ? layers : 1)

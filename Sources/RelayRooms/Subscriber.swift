@@ -51,6 +51,8 @@ struct StreamInterest {
     var startsAt: UInt32?
     /// The stream was released: its next frame says that it does not follow the last.
     var owesDiscontinuity = false
+    /// The subscriber has moved to another slot of the stream, and gets what was queued of this one: ``RoomFanout/move(_:from:to:now:)``.
+    var isLeft = false
     /// What the subscriber was given of it, where somebody asks.
     var played = PlayedMedia()
 

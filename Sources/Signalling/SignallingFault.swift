@@ -129,6 +129,8 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
     package static let pairsMax = Refusal(code: "pairs_max", message: "As many pairs, requests or codes are open as may be.", retry: true)
     package static let notStored = Refusal(
         code: "not_stored", message: "The pair has ended, but that could not be written down: a restart may bring it back.", retry: true)
+    package static let deliveriesMax = Refusal(
+        code: "deliveries_max", message: "The stream comes in as many kinds of paced delivery as it may: ask for one of those, or live.", retry: true)
     package static let internalFault = Refusal(code: "internal", message: "The relay could not do it.", retry: true)
     package static let certificateNeeded = Refusal(code: "certificate_needed", message: "Pairs need a certificate on both sides.", retry: false)
 

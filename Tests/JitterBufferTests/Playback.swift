@@ -20,7 +20,7 @@ struct Playback {
         Double(statistics.removedByAccelerate + statistics.insertedByExpand) / Double(max(statistics.samplesPlayed, 1))
     }
 
-    enum Sound { case tone(Double), speechLike, silence }
+    enum Sound: Sendable { case tone(Double), speechLike, silence, noise }
 
     /// - Parameters:
     ///   - phase: microseconds by which pulls are beside whole tens of milliseconds.
@@ -65,6 +65,8 @@ struct Playback {
             let value: Double
             switch sound {
             case .silence: value = 0
+            // Like nothing that was before: it cannot be stretched.
+            case .noise: value = 0.4 * (Double(UInt32(truncatingIfNeeded: place) &* 2_654_435_761 >> 8 & 0xFFFF) / 32_768 - 1)
             case .tone(let frequency): value = 0.5 * wave((Double(place) * frequency / Double(rate)))
             case .speechLike:
                 let inCycle = place % (rate * 3 / 2)

@@ -2,8 +2,8 @@ import JitterBuffer
 import RelayBase
 
 /// When packets were sent and came. Times in microseconds.
-struct Trace {
-    struct Packet {
+struct Trace: Sendable {
+    struct Packet: Sendable {
         var sequence: UInt32
         var timestamp: UInt32
         var sent: Int64

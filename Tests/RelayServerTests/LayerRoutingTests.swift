@@ -1,5 +1,6 @@
 import RelayBase
 import RelayRooms
+import Signalling
 import Testing
 
 @testable import RelayServer
@@ -77,10 +78,8 @@ struct LayerRoutingTests {
 
     @Test("protocol §3.8: of a source's wishes and those for all, the source's hold; the latest of each")
     func standingWishes() {
-        func bounded(_ spatial: Int) -> LayerWishes {
-            var wishes = LayerWishes()
-            wishes.spatialMax = spatial
-            return wishes
+        func bounded(_ spatial: Int) -> SubscriptionWishes {
+            SubscriptionWishes(ClientRequest.Subscribe(streams: nil, all: true, delivery: nil, maxLayer: LayerBound(spatial: spatial)))
         }
         var standing = StandingWishes()
         #expect(standing.wishes(for: "camera") == nil)

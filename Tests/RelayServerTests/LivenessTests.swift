@@ -50,7 +50,7 @@ struct LivenessTests {
         (totals.played, totals.concealed, totals.bufferMilliseconds) = (97, 3, 50)
         counters.liveness.observe(table.take(1, totals, now: at(0)))
         counters.liveness.observe(table.take(2, ReceiverTotals(), now: at(0)))
-        let text = PrometheusText.render([counters, counters], readiness: DrainState(), auditLost: 0, uptimeSeconds: 1)
+        let text = PrometheusText.render([counters, counters], audio: [], readiness: DrainState(), auditLost: 0, uptimeSeconds: 1)
         for line in [
             "# TYPE segue_receiver_concealed_ratio histogram", #"segue_receiver_concealed_ratio_bucket{le="0"} 2"#,
             #"segue_receiver_concealed_ratio_bucket{le="0.02"} 2"#, #"segue_receiver_concealed_ratio_bucket{le="0.05"} 4"#,

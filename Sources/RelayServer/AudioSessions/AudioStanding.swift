@@ -27,6 +27,8 @@ final class AudioStanding {
     var hasToldMedia = false
     /// The client is to be told, when it comes back, that the relay has lost what it knew.
     var owesReset = false
+    /// What the session's downlink is to be multiplied by while others of its identity are heard; a mix is, by the relay.
+    var duck: Float = 1
     /// Where the client's sound goes in and out.
     var route = RouteState()
     /// What the room sees of it.

@@ -76,6 +76,7 @@ extension EventLoop {
         for slot in slots { room.fanout.startAfresh(subscriber, slot, now: now) }
         followHold(room, slots)
         membership.breakOff(.interrupted)
+        resetBuffers(membership)
         wantOwnKeyFrames(membership)
     }
 
@@ -88,6 +89,7 @@ extension EventLoop {
         let refusal = audio.uplinkRefusal
         guard refusal != before else { return }
         membership.stopUplink(refusal)
+        if before == nil { resetBuffers(membership) }
         if before != nil, refusal == nil { wantOwnKeyFrames(membership) }
     }
 
@@ -127,6 +129,8 @@ extension EventLoop {
             if !slots.isEmpty { finishBegun(channel, membership) }
             membership.standing = StandingWishes()
             forgetPlaybacks(channel, membership)
+            leaveMix(membership)
+            membership.paced = []
             for slot in slots { room.fanout.unsubscribe(subscriber, slot) }
             releaseInterest(room)
             for slot in slots { tellDemand(room, slot) }

@@ -29,6 +29,7 @@ extension EventLoop {
         let purpose = SessionPurpose(category: snapshot.category, mode: snapshot.mode)
         guard purpose != audio.presentation.purpose else { return }
         audio.presentation.purpose = purpose
+        followMode(channel)
         present(channel, audio)
     }
 
@@ -75,6 +76,11 @@ extension EventLoop {
 
     private func tell(_ channel: Channel, _ audio: AudioStanding, _ event: SessionEvent) {
         guard case .changed(let snapshot, let cause) = event else {
+            switch event {
+            case .duckBegan(let gain, let ramp), .duckEnded(let gain, let ramp):
+                duck(channel, audio, decibels: Double(gain), rampMilliseconds: Double(ramp))
+            default: break
+            }
             send(channel, RelayMessage(event))
             return
         }

@@ -34,7 +34,8 @@ extension EventLoop {
 
     private func setParameters(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.SetParameters) throws(Refusal) {
         let membership = try membership(channel)
-        let place = try place(of: request.stream, channel, membership)
+        let isMixed = membership.mix != nil && membership.room.fanout.slot(of: request.stream, for: Int(membership.subscriber.index)) == nil
+        let place = try place(of: isMixed ? MixMembership.stream : request.stream, channel, membership)
         let change: ParameterChange
         do throws(ParameterFault) {
             change = try ParameterChange(
@@ -42,10 +43,17 @@ extension EventLoop {
         } catch {
             throw Refusal(code: Refusal.badValue("").code, message: error.text, retry: false)
         }
-        membership.playbacks[place].parameters.apply(change, sampleRate: ReceiveFormat.full.sampleRate)
-        let parameters = membership.playbacks[place].parameters
+        let parameters: StreamParameters
+        if isMixed || request.stream == MixMembership.stream {
+            guard let mixed = setMixParameters(channel, membership, request.stream, change) else { throw Refusal(RoomFault.unknownStream) }
+            parameters = mixed
+        } else {
+            membership.playbacks[place].parameters.apply(change, sampleRate: ReceiveFormat.full.sampleRate)
+            parameters = membership.playbacks[place].parameters
+        }
         var answer = RelayMessage.Answer()
         answer.playback = membership.playbacks[place].playback
+        answer.playback?.stream = request.stream
         var echo = ClientRequest.SetParameters(stream: request.stream)
         echo.volume = parameters.volume
         echo.rate = parameters.rate
@@ -58,9 +66,7 @@ extension EventLoop {
     private func place(of stream: UInt32, _ channel: Channel, _ membership: Membership) throws(Refusal) -> Int {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
-        guard let slot = room.fanout.slot(of: stream), room.fanout.isSubscribed(subscriber, slot) else {
-            throw Refusal(RoomFault.unknownStream)
-        }
+        guard let slot = room.fanout.slot(of: stream, for: subscriber), room.fanout.isOpen(slot) else { throw Refusal(RoomFault.unknownStream) }
         forgetEndedPlaybacks(channel, membership)
         if let place = membership.playbacks.firstIndex(where: { $0.slot == slot }) { return place }
         let ticksPerSecond = UInt32(clamping: room.routes[slot.index].entry.info.ticksPerSecond)

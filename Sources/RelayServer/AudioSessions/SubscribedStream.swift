@@ -8,7 +8,8 @@ import Signalling
 /// Whoever never says `stream.…` has none: a subscription plays as long as its session does.
 struct SubscribedStream {
     let id: UInt32
-    let slot: StreamSlot
+    /// A mix changes its place.
+    var slot: StreamSlot
     /// In live delivery nothing is filled up: what comes is passed on.
     var transport = StreamTransport()
     /// What the client is told, changed only with what it says: state, rate and the media that was given until then.

@@ -16,7 +16,7 @@ struct LimitName: Sendable {
     private static let count = 1...10_000_000
     private static let time = 1...86_400_000
 
-    static let all: [LimitName] = messages + http + connections + rooms + realTime
+    static let all: [LimitName] = messages + http + connections + sound + rooms + realTime
 
     private static let messages = [
         LimitName("controlMessageBytesMax", 1_024...(1 << 24)) { $0.controlMessageBytesMax = $1 },
@@ -58,6 +58,13 @@ struct LimitName: Sendable {
         LimitName("audioSessionsPerIdentityMax", 1...1_024) { $0.audioSessionsPerIdentityMax = $1 },
     ]
 
+    private static let sound = [
+        LimitName("pacedVariantsMax", 1...64) { $0.pacedVariantsMax = $1 },
+        LimitName("mixStreamsMax", 1...1_000) { $0.mixStreamsMax = $1 },
+        LimitName("mixSpeakersMax", 1...16) { $0.mixSpeakersMax = $1 },
+        LimitName("mixPersonalMax", 0...256) { $0.mixPersonalMax = $1 },
+    ]
+
     private static let rooms = [
         LimitName("roomsMax", count) { $0.roomsMax = $1 },
         LimitName("participantsPerRoomMax", count) { $0.participantsPerRoomMax = $1 },
@@ -89,7 +96,7 @@ extension ServerConfiguration {
     /// The keys' paths and the variables that set them: `tls.clientCertificates` is `SEGUE_TLS_CLIENT_CERTIFICATES`.
     static let settablePaths: [[String]] =
         [
-            ["listen"], ["node"], ["loops"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["congestionControl"], ["origins"], ["policy"],
+            ["listen"], ["node"], ["loops"], ["audioWorkers"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["congestionControl"], ["origins"], ["policy"],
             ["state"], ["auditLog"],
             ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],

@@ -10,6 +10,8 @@ package struct ServerConfiguration: Sendable {
     package var listen: [SocketAddress] = [.loopback(port: 8_443)]
     package var node = "segue"
     package var loops = 1
+    /// Threads that decode, mix and encode sound; they sleep as long as nobody asks for paced or mixed delivery.
+    package var audioWorkers = 1
     package var tls = TLSConfiguration()
     package var origins: OriginAllowList
     /// Whose bearer tokens are believed; `nil`: nobody's.
@@ -54,6 +56,7 @@ package struct ServerConfiguration: Sendable {
     }
 
     package static let loopsMax = 64
+    package static let audioWorkersMax = 16
     /// Environment variables that name nothing in the configuration.
     static let foreignVariables: Set<String> = ["SEGUE_BIN", "SEGUE_STATE", "SEGUE_CONFIG", "SEGUE_PYTHON", "SEGUE_PYTHON2", "SEGUE_ENROLMENT_TOKEN"]
 
@@ -116,6 +119,7 @@ package struct ServerConfiguration: Sendable {
         }
         if let value = reader.string("node") { node = value }
         if let value = reader.integer("loops", in: 1...Self.loopsMax) { loops = value }
+        if let value = reader.integer("audioWorkers", in: 1...Self.audioWorkersMax) { audioWorkers = value }
         if let value = reader.integer("drainMilliseconds", in: 0...3_600_000) { drainMilliseconds = UInt64(value) }
         if let value = reader.integer("reloadCheckMilliseconds", in: 100...3_600_000) { reloadCheckMilliseconds = UInt64(value) }
         if let value = reader.string("congestionControl") {

@@ -192,6 +192,8 @@ final class LocalRoom {
     var owesPresence = false
     /// Resumed sessions that wait for a key frame.
     var openGaps: [OpenGap] = []
+    /// What subscribers get that the relay makes of the room's sound; `nil` as long as nobody has asked for it.
+    var deliveries: RoomDeliveries?
 
     init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
         self.number = number

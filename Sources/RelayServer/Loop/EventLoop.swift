@@ -138,8 +138,8 @@ final class EventLoop {
         budget = ByteBudget(bytesMax: shared.limits.cacheBytesMax)
         home = Rooms(limits: shared.limits, loop: index, loops: shared.loops)
         unsafe egress = .allocate(byteCount: EventLoop.egressBytes, alignment: 64)
-        ringsWritten = Array(repeating: false, count: shared.loops)
-        outbox = Array(repeating: [], count: shared.loops)
+        ringsWritten = Array(repeating: false, count: shared.mailboxes.count)
+        outbox = Array(repeating: [], count: shared.mailboxes.count)
         self.listeners = listeners
         try selector.add(shared.wakes[index].descriptor, token: Token.wake, interest: .read)
         for place in self.listeners.indices {
@@ -343,6 +343,8 @@ final class EventLoop {
         case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
         case .pairing(let mail): pairing(mail)
         case .audioSession(let ask): audioSession(ask)
+        case .audioNews(let news): audioNews(news)
+        case .audioWork: preconditionFailure("work for a thread that works on sound reached a loop")
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)
         case .adminQuery(let query, let ticket): answerAdmin(query, ticket)

@@ -73,6 +73,10 @@ enum LoopMessage: Sendable {
     // To the loop that audio sessions live on.
     case audioSession(AudioSessionAsk)
 
+    // To the thread that works on a room's sound, and from it to loops with subscribers.
+    case audioWork(AudioWork)
+    case audioNews(AudioNews)
+
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
 

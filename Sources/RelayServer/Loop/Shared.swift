@@ -12,12 +12,15 @@ final class Shared: Sendable {
     let limits: Limits
     let node: String
     let loops: Int
+    /// Threads that work on sound. Among mailboxes and rings they come behind the loops.
+    let audioWorkers: Int
     let mailboxes: [Mailbox<LoopMessage>]
     let wakes: [EventFD]
     /// `rings[from][to]`.
     let rings: [[MediaRing]]
     let admission: Admission
     let board: MetricsBoard
+    let audioBoard: AudioBoard
     let log: Log
     let audit: Audit
     /// The authority that devices enrol with, if they do so here.
@@ -55,20 +58,28 @@ final class Shared: Sendable {
         messageDescription = Array(ProtocolDescription(limits: configuration.limits).text.utf8)
         node = configuration.node
         loops = configuration.loops
+        audioWorkers = configuration.audioWorkers
+        let threads = configuration.loops + configuration.audioWorkers
         var wakes: [EventFD] = []
-        for _ in 0..<configuration.loops { wakes.append(try EventFD()) }
+        for _ in 0..<threads { wakes.append(try EventFD()) }
         self.wakes = wakes
         mailboxes = wakes.map { Mailbox(capacity: Shared.mailboxMessagesMax, wake: $0) }
         pairWorker = try PairWorker(
             path: pairing.grantFile, signer: pairing.signer, log: log, readiness: readiness, replies: mailboxes[PairDesk.loop])
         // A ring takes records of up to half its capacity: two of the largest frames. Untouched memory costs nothing.
         let ringBytes = configuration.loops > 1 ? max(configuration.limits.videoFrameBytesMax * 4, 1 << 20) : 64
-        rings = (0..<configuration.loops).map { from in
-            (0..<configuration.loops).map { to in MediaRing(capacity: from == to ? 64 : ringBytes) }
+        let audioRingBytes = max(configuration.limits.audioFrameBytesMax * 8, 1 << 20)
+        rings = (0..<threads).map { from in
+            (0..<threads).map { to in
+                let isAudio = (from < configuration.loops) != (to < configuration.loops)
+                let isUsed = from != to && (isAudio || from < configuration.loops)
+                return MediaRing(capacity: isAudio ? audioRingBytes : isUsed ? ringBytes : 64)
+            }
         }
         resumeTickets = ResumeTickets(parkedPerIdentityMax: configuration.limits.parkedSessionsPerIdentityMax)
         admission = Admission(limits: configuration.limits)
         board = MetricsBoard(loops: configuration.loops)
+        audioBoard = AudioBoard(workers: configuration.audioWorkers)
     }
 
     /// Posts to every loop, waiting for full mailboxes: never from a loop's own thread.
@@ -81,6 +92,12 @@ final class Shared: Sendable {
             }
             if tries == Shared.broadcastTriesMax { log.error("loop_does_not_answer", [("loop", "\(loop)")]) }
         }
+    }
+
+    /// The worker that has everything of a room that is heard: its place among mailboxes and rings.
+    func audioWorker(of room: RoomNumber) -> Int {
+        // Numbers come in steps of the number of loops: their bits are spread first.
+        loops + Int((UInt64(room.value) &* 0x9E37_79B9_7F4A_7C15) >> 32) % audioWorkers
     }
 
     /// The loop that holds a room's control state: FNV-1a of its name, the same on every loop.

@@ -5,7 +5,9 @@ import RelayRooms
 struct PrometheusText {
     private(set) var text = ""
 
-    static func render(_ loops: [LoopCounters], readiness: DrainState, auditLost: UInt64, uptimeSeconds: Double) -> String {
+    static func render(
+        _ loops: [LoopCounters], audio: [AudioSnapshot], readiness: DrainState, auditLost: UInt64, uptimeSeconds: Double
+    ) -> String {
         var writer = PrometheusText()
         var sum = LoopCounters()
         for loop in loops { sum.add(loop) }
@@ -19,6 +21,7 @@ struct PrometheusText {
         writer.media(sum)
         writer.liveness(sum.liveness)
         writer.flow(sum)
+        writer.audio(audio)
         writer.loops(loops)
         return writer.text
     }
@@ -170,7 +173,7 @@ struct PrometheusText {
         text += "\(name)_sum \(PrometheusText.number(histogram.sum))\n\(name)_count \(histogram.total)\n"
     }
 
-    private mutating func byLabel(_ name: String, _ type: String, _ help: String, _ label: String, _ values: [String: UInt64]) {
+    mutating func byLabel(_ name: String, _ type: String, _ help: String, _ label: String, _ values: [String: UInt64]) {
         header(name, type, help)
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
             text += "\(name){\(label)=\"\(PrometheusText.escape(key))\"} \(value)\n"

@@ -39,6 +39,7 @@ package final class Server {
 
     private let shared: Shared
     private var threads: [LoopThread] = []
+    private var audioThreads: [LoopThread] = []
     private var signals: SignalReceiver
     private var reloads: Reloads
     private let trust: TrustReload
@@ -139,12 +140,15 @@ package final class Server {
         addresses = Array(bound.prefix(configuration.listen.count))
         proxyAddresses = Array(bound.dropFirst(configuration.listen.count))
         do {
+            for worker in 0..<configuration.audioWorkers {
+                audioThreads.append(try LoopThread(name: "segue-audio-\(worker)") { [shared] in Server.runAudioWorker(worker, shared) })
+            }
             for index in 0..<configuration.loops {
                 let seed = LoopSeed(index: index, shared: shared, context: context, listeners: sockets[index])
                 threads.append(try LoopThread(name: "segue-loop-\(index)") { seed.run() })
             }
         } catch {
-            for loop in 0..<configuration.loops { _ = shared.mailboxes[loop].post(.stop) }
+            for mailbox in shared.mailboxes { _ = mailbox.post(.stop) }
             throw .system(error)
         }
     }
@@ -205,9 +209,25 @@ package final class Server {
             }
         }
         for thread in threads { thread.join() }
+        stopAudioWorkers()
         shared.pairWorker.stop()
         shared.audit.stop()
         log.info("stopped")
+    }
+
+    /// What loops have asked of them is nobody's any more.
+    private func stopAudioWorkers() {
+        for worker in shared.loops..<shared.mailboxes.count { _ = shared.mailboxes[worker].post(.stop) }
+        for thread in audioThreads { thread.join() }
+        audioThreads = []
+    }
+
+    private static func runAudioWorker(_ worker: Int, _ shared: Shared) {
+        do {
+            try AudioWorker(index: shared.loops + worker, shared: shared).run()
+        } catch {
+            shared.log.error("audio_worker_failed", [("worker", "\(worker)"), ("fault", "\(error)")])
+        }
     }
 
     /// Drains as SIGTERM does, for a process that holds the relay beside other things; ``stop()`` waits for the end.
@@ -221,6 +241,7 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
+        stopAudioWorkers()
         shared.pairWorker.stop()
         shared.audit.stop()
     }

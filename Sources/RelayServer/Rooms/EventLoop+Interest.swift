@@ -7,6 +7,10 @@ import Signalling
 extension EventLoop {
     /// Asks the publisher's loop for a stream that somebody here wants, or for other layers of it than before.
     func requestInterest(_ room: LocalRoom, _ slot: StreamSlot) {
+        if room.fanout.streams[slot.index].isDerived {
+            followDelivery(room, slot)
+            return
+        }
         let route = room.routes[slot.index]
         guard route.entry.address.loop != index else { return }
         let layers = room.fanout.wantedLayers(slot)
@@ -37,6 +41,7 @@ extension EventLoop {
             // What is cached goes stale unseen.
             room.fanout.forgetCache(slot)
         }
+        releaseDeliveries(room)
     }
 
     func withdrawInterest(_ room: LocalRoom, _ route: StreamRoute) {

@@ -39,6 +39,7 @@ extension EventLoop {
                 chooseLayers(channel, membership, view)
             }
             lookAtFormats(room)
+            if room.deliveries != nil { lookAtDeliveries(room) }
             guard room.fanout.hasVideo else { continue }
             for slot in room.fanout.openSlots {
                 // Changes of layers are done at key frames: what is wanted is less then.
@@ -153,15 +154,15 @@ struct CongestionNews {
 /// Streams that a member wants as soon as they come, with what it wishes of them.
 struct StandingWishes {
     /// Every stream.
-    var all: LayerWishes?
+    var all: SubscriptionWishes?
     /// Streams of these sources.
-    var sources: [(source: String, wishes: LayerWishes)] = []
+    var sources: [(source: String, wishes: SubscriptionWishes)] = []
 
-    func wishes(for source: String?) -> LayerWishes? {
+    func wishes(for source: String?) -> SubscriptionWishes? {
         sources.last { $0.source == source }?.wishes ?? all
     }
 
-    mutating func want(_ names: [String], _ wishes: LayerWishes) {
+    mutating func want(_ names: [String], _ wishes: SubscriptionWishes) {
         sources.removeAll { names.contains($0.source) }
         sources += names.map { ($0, wishes) }
     }

@@ -176,9 +176,10 @@ extension EventLoop {
                 }
             } while !ring.consumerMayWait()
         }
+        drainAudioRings()
     }
 
-    private func receive(_ record: UnsafeRawBufferPointer) {
+    func receive(_ record: UnsafeRawBufferPointer) {
         let header = unsafe RingRecord(reading: record)
         // The room may be gone, and its slot another stream's: the frame says whose it is.
         guard let room = rooms[header.room], room.fanout.isOpen(header.slot) else { return }

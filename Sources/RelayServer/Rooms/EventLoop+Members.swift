@@ -102,6 +102,7 @@ extension EventLoop {
 
     func dropRoom(_ room: LocalRoom) {
         for route in room.routes where route.isRequested { withdrawInterest(room, route) }
+        forgetDeliveries(room)
         counters.frames.add(room.fanout.totalAccount().account)
         room.fanout.releaseBudget()
         _ = rooms.remove(room.handle)
@@ -127,8 +128,7 @@ extension EventLoop {
         else {
             return nil
         }
-        let route = StreamRoute(entry: entry)
-        if slot.index < room.routes.count { room.routes[slot.index] = route } else { room.routes.append(route) }
+        room.setRoute(StreamRoute(entry: entry), of: slot)
         armLayerLook()
         return slot
     }
@@ -138,8 +138,9 @@ extension EventLoop {
         tell(number, message, except: entry.publisher)
         for (participant, handle) in room.members where participant != entry.publisher {
             guard let channel = channels[handle], let wishes = channel.membership?.standing.wishes(for: entry.info.source) else { continue }
-            subscribe(channel, [slot], wishes)
+            deliver(channel, [slot], wishes)
         }
+        if room.deliveries != nil { addToMix(room, entry) }
     }
 
     private func streamEnded(_ number: RoomNumber, _ stream: UInt32, _ message: [UInt8], isForced: Bool) {
@@ -148,6 +149,7 @@ extension EventLoop {
         room.fanout.endStream(slot)
         room.routes[slot.index].isRequested = false
         room.routes[slot.index].remote = []
+        if room.deliveries != nil { endDeliveries(room, of: stream) }
         tell(number, message, except: isForced ? nil : publisher)
         for (participant, handle) in room.members where participant == publisher {
             guard let membership = channels[handle]?.membership,

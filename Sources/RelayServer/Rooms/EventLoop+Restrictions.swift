@@ -66,6 +66,7 @@ extension EventLoop {
             return
         }
         let lifted = membership.muted.subtracting(muted)
+        if muted.subtracting(membership.muted).contains(.audio) { resetBuffers(membership) }
         membership.setMuted(muted)
         guard lifted.contains(.video) else { return }
         for stream in membership.published where stream.gap != nil && !stream.hasEnded {

@@ -17,6 +17,10 @@ final class Membership {
     var standing = StandingWishes()
     /// Streams that it gets and has said something about.
     var playbacks: [SubscribedStream] = []
+    /// Streams that it gets through a buffer of the relay's.
+    var paced: [PacedSubscription] = []
+    /// Its place in the room's mix, if it gets that.
+    var mix: MixMembership?
     var chooser = LayerChooser()
     var probe = BandwidthProbe()
     var congestion = CongestionNews()

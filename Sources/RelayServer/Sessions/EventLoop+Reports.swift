@@ -47,7 +47,7 @@ extension EventLoop {
         let room = membership.room
         var slots: [UInt32: StreamSlot] = [:]
         for slot in room.fanout.subscribed(Int(membership.subscriber.index)) where room.fanout.isOpen(slot) {
-            slots[room.fanout.streams[slot.index].id] = slot
+            slots[room.fanout.streams[slot.index].id] = room.source(of: slot)
         }
         membership.reports.removeAll { slots[$0] != nil }
         var bitsPerSecond = 0.0

@@ -222,6 +222,7 @@ extension EventLoop {
         guard let membership = channel.membership, let joined, membership.isOf(joined.room, joined.participant) else {
             return session.encoded(participants: [])
         }
+        session.mix = membership.mix.map { MixMembership.info(channels: $0.channels) }
         let room = membership.room
         session.room = RelayMessage.RoomEntry(
             room: joined.name.text, participant: joined.participant.value, role: joined.role, locked: joined.isLocked, participants: nil,

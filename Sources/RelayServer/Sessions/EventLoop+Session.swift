@@ -184,6 +184,9 @@ extension EventLoop {
         guard let membership else { return }
         let room = membership.room
         if !channel.isGone { forgetPlaybacks(channel, membership) }
+        if membership.mix != nil, let deliveries = room.deliveries {
+            post(.audioWork(.unmixOutput(room.number, membership.participant)), to: deliveries.worker)
+        }
         // Who leaves and joins again finds the same bit rate as if it had stayed.
         channel.spentBitRate = membership.bitRate ?? channel.spentBitRate
         // A message that was begun is finished first: the WebSocket lives on.
@@ -231,17 +234,26 @@ extension EventLoop {
     private func subscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Subscribe) throws(Refusal) {
         let membership = try membership(channel)
         try requireSubscribing(channel)
-        if let member = request.wishOutOfRange { throw .badValue(member) }
-        let wishes = LayerWishes(request)
-        let slots = try slots(membership, request)
+        if let member = request.wishOutOfRange ?? request.memberOfOtherDelivery { throw .badValue(member) }
+        let wishes = SubscriptionWishes(request)
+        var slots = try slots(membership, request)
+        if case .paced(let wish) = wishes.delivery { try checkVariants(channel, membership, slots, wish) }
         // Nothing can be refused any more.
         if request.all == true { membership.standing.all = wishes }
         if let sources = request.sources { membership.standing.want(sources, wishes) }
+        let channels = request.channels ?? 1
+        if wishes.delivery == .mixed { slots.removeAll { membership.room.fanout.streams[$0.index].lane == .audio } }
         var answer = RelayMessage.Answer()
         answer.subscribed = slots.map { membership.room.fanout.streams[$0.index].id }
+        if wishes.delivery == .mixed { answer.mix = MixMembership.info(channels: channels) }
         // The answer goes first: media of a stream follows the news of it.
         send(channel, .ok(id: id, answer))
-        subscribe(channel, slots, wishes)
+        if wishes.delivery == .mixed {
+            enterMix(channel, membership, channels: channels)
+        } else if request.all == true {
+            leaveMix(membership)
+        }
+        deliver(channel, slots, wishes)
     }
 
     /// The streams that a request names, now.
@@ -275,15 +287,20 @@ extension EventLoop {
         if request.all == true {
             membership.standing = StandingWishes()
             slots = room.fanout.subscribed(Int(membership.subscriber.index))
+            leaveMix(membership)
         } else {
             guard let streams = request.streams, !streams.isEmpty, streams.count <= EventLoop.streamsPerRequestMax else { throw .badValue("streams") }
             for stream in Set(streams).sorted() {
-                guard let slot = room.fanout.slot(of: stream) else { throw Refusal(RoomFault.unknownStream) }
+                guard let slot = room.fanout.slot(of: stream, for: Int(membership.subscriber.index)) ?? room.fanout.slot(of: stream) else {
+                    throw Refusal(RoomFault.unknownStream)
+                }
                 slots.append(slot)
+                if stream == MixMembership.stream { leaveMix(membership) }
             }
         }
         forgetPlaybacks(channel, membership) { slots.contains($0.slot) }
         for slot in slots { room.fanout.unsubscribe(Int(membership.subscriber.index), slot) }
+        membership.paced.removeAll { slots.contains($0.slot) }
         releaseInterest(room)
         for slot in slots {
             tellDemand(room, slot)

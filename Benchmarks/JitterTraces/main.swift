@@ -1,0 +1,3 @@
+import Glibc
+
+exit(JitterTracesProgram.run(Array(CommandLine.arguments.dropFirst())))

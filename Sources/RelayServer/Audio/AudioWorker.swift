@@ -1,0 +1,434 @@
+import JitterBuffer
+import MediaProtocol
+import Reactor
+import RelayBase
+import RelayRooms
+import Signalling
+import Synchronization
+
+/// A thread that works on the sound of some rooms: it holds their streams' buffers and makes their mixes.
+///
+/// To the loops it is one more of them: it asks a publisher's loop for a stream as a loop with subscribers does, gets frames by the same rings, and what it makes goes
+/// by rings to the loops of subscribers, into slots of their fan-outs. It sleeps as long as nobody asks for anything. See record 35.
+@safe
+final class AudioWorker {
+    /// Among mailboxes and rings.
+    let index: Int
+    let shared: Shared
+    let limits: Limits
+    private var selector: Selector
+    private let timer: AbsoluteTimer
+    private let calls = SystemCalls.linux
+    var now: MonotonicInstant
+    private var streams = Slab<WorkerStream>()
+    /// The same, to be walked over.
+    private(set) var live: [WorkerStream] = []
+    private var handles: [StreamKey: Handle] = [:]
+    var mixes: [RoomMix] = []
+    var counters = AudioCounters()
+    private var ringsWritten: [Bool]
+    private var mail: [LoopMessage] = []
+    private var outbox: [[LoopMessage]]
+    /// Streams that end when their buffers are played out.
+    private var ending: [Handle] = []
+    private var publishesAt: MonotonicInstant
+    private var hasUnpublished = true
+    private var isStopping = false
+    /// A frame that is being made.
+    private let packet: UnsafeMutableRawBufferPointer
+
+    struct StreamKey: Hashable {
+        let room: RoomNumber
+        let stream: UInt32
+    }
+
+    private enum Token {
+        static let wake: UInt64 = 1
+        static let timer: UInt64 = 2
+    }
+
+    /// Frames taken from one ring before what is due is done.
+    private static let framesPerTurn = 512
+    /// Deadlines that are closer together are met together.
+    private static let resolutionNanoseconds: UInt64 = 1_000_000
+    private static let publishMilliseconds: UInt64 = 250
+    private static let endMillisecondsMax: UInt64 = 5_000
+    private static let mixEndMilliseconds: UInt64 = 500
+    private static let outboxMessagesMax = 1 << 16
+
+    init(index: Int, shared: Shared) throws(SystemFault) {
+        self.index = index
+        self.shared = shared
+        limits = shared.limits
+        now = MonotonicClock.now()
+        publishesAt = now
+        selector = try Selector(calls: calls)
+        timer = try AbsoluteTimer()
+        unsafe packet = .allocate(byteCount: Concealer.packetBytesMax, alignment: 16)
+        ringsWritten = Array(repeating: false, count: shared.loops)
+        outbox = Array(repeating: [], count: shared.mailboxes.count)
+        try selector.add(shared.wakes[index].descriptor, token: Token.wake, interest: .read)
+        try selector.add(timer.descriptor, token: Token.timer, interest: .read)
+    }
+
+    deinit { unsafe packet.deallocate() }
+
+    /// Runs until told to stop.
+    func run() {
+        var hasMore = false
+        while !isStopping {
+            timer.set(to: nextDeadline)
+            do {
+                _ = try selector.wait(timeoutMilliseconds: hasMore ? 0 : -1)
+            } catch {
+                shared.log.error("selector_failed", [("audio_worker", "\(index - shared.loops)"), ("fault", "\(error)")])
+                return
+            }
+            now = MonotonicClock.now()
+            hasMore = turn()
+            let end = MonotonicClock.now()
+            counters.busyNanoseconds &+= end.nanoseconds(since: now)
+        }
+    }
+
+    /// - Returns: whether frames are left in a ring.
+    private func turn() -> Bool {
+        shared.wakes[index].reset()
+        timer.reset()
+        // Frames go before the messages that were posted after them.
+        shared.mailboxes[index].drain(into: &mail)
+        let hasMore = drainRings()
+        for message in mail { handle(message) }
+        mail.removeAll(keepingCapacity: true)
+        releaseDue()
+        tickMixes()
+        finishEnded()
+        wakeRings()
+        retryOutbox()
+        publish()
+        return hasMore
+    }
+
+    // MARK: Time
+
+    private var nextDeadline: MonotonicInstant? {
+        var next = MonotonicInstant.distantFuture
+        for stream in live { for buffer in stream.buffers { if let due = buffer.nextDeadline { next = min(next, due) } } }
+        for mix in mixes { if let due = mix.nextTick { next = min(next, due) } }
+        if !ending.isEmpty { next = min(next, now.advanced(byMilliseconds: 20)) }
+        if hasUnpublished { next = min(next, publishesAt) }
+        if outbox.contains(where: { !$0.isEmpty }) { next = min(next, now.advanced(byMilliseconds: 1)) }
+        guard next < .distantFuture else { return nil }
+        return max(next, now.advanced(byNanoseconds: AudioWorker.resolutionNanoseconds))
+    }
+
+    private func releaseDue() {
+        for stream in live { for buffer in stream.buffers { release(buffer, stream) } }
+    }
+
+    private func release(_ buffer: PacedBuffer, _ stream: WorkerStream) {
+        if buffer.isConcealing { tick(buffer) }
+        while buffer.playout.release(now: now) {
+            counters.framesReleased &+= 1
+            for route in buffer.routes where route.isActive {
+                write(buffer.playout.released, FrameTraits(rawValue: 0), to: route.interest)
+            }
+        }
+    }
+
+    private func tick(_ buffer: PacedBuffer) {
+        guard let due = buffer.nextDeadline, due <= now else { return }
+        let late = now.nanoseconds(since: due)
+        if late > Concealer.tickNanoseconds { counters.deadlineMisses &+= 1 }
+        if late > RoomMix.ticksMadeUpMax * Concealer.tickNanoseconds {
+            counters.ticksShed &+= late / Concealer.tickNanoseconds
+            buffer.shed(late / Concealer.tickNanoseconds)
+        }
+        counters.ticks &+= 1
+        let byteCount = unsafe buffer.tick(into: packet, now: now)
+        guard byteCount > 0 else { return }
+        counters.encodes &+= 1
+        counters.framesReleased &+= 1
+        for route in buffer.routes where route.isActive {
+            unsafe write(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(packet)[..<byteCount]), FrameTraits(rawValue: 0), to: route.interest)
+        }
+    }
+
+    // MARK: Frames
+
+    private func drainRings() -> Bool {
+        var hasMore = false
+        for loop in 0..<shared.loops {
+            let ring = shared.rings[loop][index]
+            var left = AudioWorker.framesPerTurn
+            repeat {
+                while left > 0, let record = unsafe ring.peek() {
+                    unsafe receive(record)
+                    ring.release()
+                    left -= 1
+                }
+            } while left > 0 && !ring.consumerMayWait()
+            if left == 0 { hasMore = true }
+        }
+        return hasMore
+    }
+
+    private func receive(_ record: UnsafeRawBufferPointer) {
+        let ring = unsafe RingRecord(reading: record)
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
+        guard let stream = streams[ring.room], let header = try? unsafe MediaHeader(parsing: bytes), header.stream.rawValue == stream.id else {
+            return
+        }
+        if ring.traits.contains(.configuration) {
+            unsafe configure(stream, bytes)
+            return
+        }
+        counters.framesReceived &+= 1
+        guard stream.budget.take(now: now) else {
+            counters.framesRefused &+= 1
+            return
+        }
+        let frame = unsafe RawSpan(_unsafeBytes: bytes)
+        guard let extensions = try? MediaExtensions(frame: frame, flags: header.flags) else { return }
+        hasUnpublished = true
+        if header.flags.contains(.encrypted) {
+            if stream.isMixed || stream.buffers.contains(where: { $0.isConcealing }) { counters.framesEncrypted &+= 1 }
+            noteEncrypted(stream)
+        }
+        if !stream.buffers.isEmpty { pace(stream, header, frame, extensions) }
+        if stream.isMixed { mix(stream, header, frame) }
+    }
+
+    private func pace(_ stream: WorkerStream, _ header: MediaHeader, _ frame: RawSpan, _ extensions: MediaExtensions) {
+        let ticks = stream.duration.ticks(of: frame, header, payload: extensions.payloadOffset)
+        let packet = JitterPacket(header)
+        for buffer in stream.buffers where buffer.isActive {
+            if buffer.isConcealing {
+                let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
+                if let table = extensions.packetTable {
+                    buffer.conceal(header, payload, frame.extracting(table), now: now)
+                } else {
+                    buffer.conceal(header, payload, nil, now: now)
+                }
+            } else {
+                _ = buffer.playout.insert(packet, frame: frame, durationTicks: ticks, now: now)
+            }
+        }
+    }
+
+    /// A configuration goes on at once: it is of what comes.
+    private func configure(_ stream: WorkerStream, _ bytes: UnsafeRawBufferPointer) {
+        guard unsafe !stream.configuration.elementsEqual(bytes) else { return }
+        unsafe stream.configuration = Array(bytes)
+        for buffer in stream.buffers { for route in buffer.routes { sendConfiguration(stream, to: route.interest) } }
+    }
+
+    private func sendConfiguration(_ stream: WorkerStream, to interest: RemoteInterest) {
+        let configuration = stream.configuration
+        guard !configuration.isEmpty else { return }
+        unsafe write(configuration.span.bytes, .configuration, to: interest)
+    }
+
+    /// - Returns: false when the ring is full, and the frame is lost for that loop.
+    @discardableResult
+    func write(_ frame: RawSpan, _ traits: FrameTraits, to interest: RemoteInterest) -> Bool {
+        guard let room = unsafe reserve(frame.byteCount, interest.loop, interest.room, interest.slot, traits) else { return false }
+        unsafe frame.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+        commit(interest.loop)
+        return true
+    }
+
+    /// Room for a record in the ring to a loop, behind its header; `nil` when that is full.
+    func reserve(_ byteCount: Int, _ loop: Int, _ room: Handle, _ slot: StreamSlot, _ traits: FrameTraits) -> UnsafeMutableRawBufferPointer? {
+        guard let record = unsafe shared.rings[index][loop].tryReserve(RingRecord.headerBytes + byteCount) else {
+            counters.framesLost &+= 1
+            return nil
+        }
+        unsafe RingRecord(room: room, slot: slot, traits: traits, group: GroupStamp(bits: 0)).write(into: record)
+        return unsafe UnsafeMutableRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
+    }
+
+    func commit(_ loop: Int) {
+        shared.rings[index][loop].commit()
+        ringsWritten[loop] = true
+    }
+
+    private func wakeRings() {
+        for loop in ringsWritten.indices where ringsWritten[loop] {
+            ringsWritten[loop] = false
+            if shared.rings[index][loop].producerNeedsWake() { shared.wakes[loop].signal() }
+        }
+    }
+
+    // MARK: Mail
+
+    func post(_ message: LoopMessage, to loop: Int) {
+        guard !outbox[loop].isEmpty || shared.mailboxes[loop].post(message) == .full else { return }
+        if outbox[loop].count < AudioWorker.outboxMessagesMax { outbox[loop].append(message) }
+    }
+
+    private func retryOutbox() {
+        for loop in outbox.indices where !outbox[loop].isEmpty {
+            var sent = 0
+            while sent < outbox[loop].count, shared.mailboxes[loop].post(outbox[loop][sent]) == .posted { sent += 1 }
+            outbox[loop].removeFirst(sent)
+        }
+    }
+
+    private func handle(_ message: LoopMessage) {
+        hasUnpublished = true
+        switch message {
+        case .stop: isStopping = true
+        case .audioWork(let work): handle(work)
+        // What is for everybody, or for whoever asked for a stream, means nothing here.
+        default: break
+        }
+    }
+
+    private func handle(_ work: AudioWork) {
+        switch work {
+        case .pace(let order): pace(order)
+        case .unpace(let room, let stream, let interest): unpace(room, stream, interest)
+        case .ended(let room, let stream): end(room, stream)
+        case .reset(let room, let stream): reset(room, stream)
+        case .mixInput(let room, let entry): mixInput(room, entry)
+        case .mixOutput(let order): mixOutput(order)
+        case .unmixOutput(let room, let participant): unmixOutput(room, participant)
+        case .gain(let room, let participant, let gain): setGain(room, participant, gain)
+        case .forget(let room, let loop): forget(room, loop)
+        }
+    }
+
+    // MARK: Streams
+
+    func stream(_ room: RoomNumber, _ id: UInt32) -> WorkerStream? {
+        handles[StreamKey(room: room, stream: id)].flatMap { streams[$0] }
+    }
+
+    func addStream(_ room: RoomNumber, _ entry: StreamEntry) -> WorkerStream? {
+        if let known = stream(room, entry.info.stream) { return known }
+        let stream = WorkerStream(room, entry, now: now)
+        guard let handle = streams.insert(stream) else { return nil }
+        stream.handle = handle
+        live.append(stream)
+        handles[StreamKey(room: room, stream: stream.id)] = handle
+        return stream
+    }
+
+    private func pace(_ order: PaceOrder) {
+        guard let stream = addStream(order.room, order.entry) else { return }
+        let known = stream.buffers.first { $0.variant == order.variant }
+        let buffer = known ?? PacedBuffer(order.variant, stream)
+        if known == nil { stream.buffers.append(buffer) }
+        let route = PacedBuffer.Route(interest: order.interest, isActive: order.isActive, audio: order.audio)
+        if let place = buffer.routes.firstIndex(where: { $0.interest == order.interest }) {
+            buffer.routes[place] = route
+        } else {
+            // A slot is one buffer's: whoever had it before has let go of it.
+            for other in stream.buffers { other.routes.removeAll { $0.interest == order.interest } }
+            buffer.routes.append(route)
+            sendConfiguration(stream, to: order.interest)
+            if let reason = buffer.reason { tellUndecodable(stream, order.interest, reason) }
+        }
+        if !buffer.isActive { buffer.reset() }
+        settle(stream)
+    }
+
+    func giveUpConcealing(_ buffer: PacedBuffer, _ stream: WorkerStream, _ reason: RelayMessage.UnmixedReason) {
+        counters.departed.add(buffer.statistics)
+        buffer.giveUpConcealing(reason)
+        for route in buffer.routes { tellUndecodable(stream, route.interest, reason) }
+    }
+
+    private func tellUndecodable(_ stream: WorkerStream, _ interest: RemoteInterest, _ reason: RelayMessage.UnmixedReason) {
+        post(.audioNews(.undecodable(stream.room, stream: stream.id, slot: interest.slot, reason)), to: interest.loop)
+    }
+
+    private func unpace(_ room: RoomNumber, _ id: UInt32, _ interest: RemoteInterest) {
+        guard let stream = stream(room, id) else { return }
+        for buffer in stream.buffers { buffer.routes.removeAll { $0.interest == interest } }
+        settle(stream)
+    }
+
+    private func reset(_ room: RoomNumber, _ id: UInt32) {
+        guard let stream = stream(room, id) else { return }
+        for buffer in stream.buffers { buffer.reset() }
+        resetMixed(stream)
+    }
+
+    private func end(_ room: RoomNumber, _ id: UInt32) {
+        guard let stream = stream(room, id), stream.endsBy == nil else { return }
+        stream.endsBy = now.advanced(byMilliseconds: AudioWorker.endMillisecondsMax)
+        ending.append(stream.handle)
+    }
+
+    private func finishEnded() {
+        guard !ending.isEmpty else { return }
+        ending.removeAll { handle in
+            guard let stream = streams[handle], let endsBy = stream.endsBy else { return true }
+            // What a mix holds of it is heard in half a second at most.
+            let isHeard = !stream.isMixed || endsBy.milliseconds(since: now) <= AudioWorker.endMillisecondsMax - AudioWorker.mixEndMilliseconds
+            guard now >= endsBy || stream.buffers.allSatisfy({ $0.isEmpty }) && isHeard else { return false }
+            for buffer in stream.buffers {
+                for route in buffer.routes {
+                    post(.audioNews(.paceEnded(stream.room, stream: stream.id, slot: route.interest.slot)), to: route.interest.loop)
+                }
+                buffer.routes = []
+            }
+            unmixInput(stream)
+            settle(stream)
+            return true
+        }
+    }
+
+    private func forget(_ room: RoomNumber, _ loop: Int) {
+        for stream in live where stream.room == room {
+            for buffer in stream.buffers { buffer.routes.removeAll { $0.interest.loop == loop } }
+            settle(stream)
+        }
+        forgetMix(room, loop)
+    }
+
+    /// Lets go of buffers and of a stream that nobody needs, and tells the publisher's loop what is wanted.
+    func settle(_ stream: WorkerStream) {
+        stream.buffers.removeAll { buffer in
+            guard buffer.routes.isEmpty else { return false }
+            counters.departed.add(buffer.statistics)
+            return true
+        }
+        let mixed = isHeardInMix(stream) ? stream.mix?.audio : nil
+        let isWanted = stream.endsBy == nil && (stream.isPaced || mixed != nil)
+        let audio = isWanted ? mixed?.union(stream.pacedAudio) ?? stream.pacedAudio : nil
+        if isWanted != stream.asked.isWanted || audio != stream.asked.audio {
+            stream.asked = (isWanted, audio)
+            var layers = LayerSet()
+            if isWanted { layers[0] = 0 }
+            let interest = RemoteInterest(loop: index, room: stream.handle, slot: StreamSlot(0))
+            post(
+                .interest(stream.room, stream: stream.id, interest, layers: layers, audio: audio, isWanted: isWanted),
+                to: stream.entry.address.loop)
+        }
+        guard stream.buffers.isEmpty, !stream.isMixed else { return }
+        handles[StreamKey(room: stream.room, stream: stream.id)] = nil
+        _ = streams.remove(stream.handle)
+        live.removeAll { $0 === stream }
+    }
+
+    // MARK: Statistics
+
+    private func publish() {
+        guard hasUnpublished, now >= publishesAt else { return }
+        publishesAt = now.advanced(byMilliseconds: AudioWorker.publishMilliseconds)
+        hasUnpublished = streams.count > 0 || !mixes.isEmpty
+        shared.audioBoard.publish(snapshot(), worker: index - shared.loops)
+    }
+
+    private func snapshot() -> AudioSnapshot {
+        var snapshot = AudioSnapshot(counters: counters)
+        for stream in live {
+            for buffer in stream.buffers { snapshot.add(buffer.statistics, AudioBufferName(stream.room, stream.id, paced: buffer.variant)) }
+        }
+        addMixes(to: &snapshot)
+        return snapshot
+    }
+}
