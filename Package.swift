@@ -108,6 +108,11 @@ let package = Package(
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
 
+        // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
+        .executableTarget(
+            name: "audio-benchmark", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine"],
+            path: "Benchmarks/AudioBenchmark", swiftSettings: strict),
+
         // Runs the simulator over many seeds, or one of them with its trace; started by Deploy/dev sim.
         .executableTarget(
             name: "relay-simulator", dependencies: ["RelayBase", "RelayRooms", "RelaySimulator"], swiftSettings: strict),
@@ -172,7 +177,7 @@ let package = Package(
         testTarget(
             "RelayServerTests",
             [
-                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
         testTarget(

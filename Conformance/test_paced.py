@@ -209,6 +209,7 @@ def test_a_parked_listener_goes_on(stage: Stage) -> None:
     assert frames[0].sequence == had.sequence + 1 + gap and set(steps(frames)) == {(1, 960)}
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize(
     "members",
     [

@@ -13,8 +13,8 @@ package struct MixerConfiguration: Sendable, Hashable {
     package var outputsMax = 1_000
     /// Formats that differ in bandwidth, channels, bit rate or purpose: each is encoded on its own.
     package var formatsMax = 16
-    /// Of the encoders, 0 to 10.
-    package var complexity = 5
+    /// Of the encoders, 0 to 4: from 5 on they filter by pitch (RFC 6716 §4.3.7.1) from packet to packet, and whoever goes to another hears a step.
+    package var complexity = 4
     /// Where sequence numbers and timestamps begin.
     package var seed: UInt64 = 0
 

@@ -19,7 +19,7 @@ struct MixOutput {
     var mixClass: Int
     /// The place of its own encoder in its class; `nil` while it hears the shared mix.
     var own: Int?
-    /// Its own mix was needed in the tick before.
+    /// Its own mix is needed in this tick, or, until encoders are assigned, was in the one before.
     var neededOwn = false
     /// It has not heard the shared encoder's last packet.
     var isNew = true
@@ -31,6 +31,9 @@ struct MixOutput {
         self.format = format
         self.mixClass = mixClass
     }
+
+    /// In this tick, once encoders have been assigned.
+    var hearsShared: Bool { own == nil && !neededOwn }
 
     /// Where the gain of an input is, or would be.
     private func index(of input: UInt32) -> Int {

@@ -72,7 +72,8 @@ struct MixerInput: ~Copyable {
         )
     }
 
-    var isHeard: Bool { isSounding && (gain != 0 || gainNext != 0) }
+    /// Also while a speaker pauses: who has an encoder of his own keeps it between words.
+    var isHeard: Bool { gain != 0 || gainNext != 0 }
 
     /// Takes the coming tick's sound out of the buffer.
     mutating func pull(now: MonotonicInstant) {

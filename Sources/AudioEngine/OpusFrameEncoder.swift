@@ -94,6 +94,7 @@ package struct OpusFrameEncoder: ~Copyable {
         // Refused are only values out of bounds, which these are not.
         unsafe _ = segue_opus_set_bitrate(encoder, Int32(settings.bitsPerSecond))
         unsafe _ = segue_opus_set_max_bandwidth(encoder, settings.bandwidth.opus)
+        unsafe _ = segue_opus_set_force_channels(encoder, settings.channels == 1 ? 1 : OPUS_AUTO)
         unsafe _ = segue_opus_set_complexity(encoder, Int32(settings.complexity))
         unsafe _ = segue_opus_set_inband_fec(encoder, settings.usesInbandFEC ? 1 : 0)
         unsafe _ = segue_opus_set_packet_loss(encoder, Int32(settings.expectedLossPercent))

@@ -9,6 +9,8 @@ package struct OpusSettings: Hashable, Sendable {
     package var bitsPerSecond: Int
     /// The widest that is coded. Less may be, at low bit rates.
     package var bandwidth: AudioBandwidth
+    /// 1: what goes in with two channels is coded as one. 2: as it goes in, or less at low bit rates.
+    package var channels: Int
     /// 0 (cheap) to 10 (best).
     package var complexity: Int
     /// Each packet carries the one before it as well, coarsely, where the mode allows and loss is expected (RFC 6716 §2.1.7).
@@ -18,11 +20,12 @@ package struct OpusSettings: Hashable, Sendable {
     package var isDiscontinuous: Bool
 
     package init(
-        bitsPerSecond: Int = 32_000, bandwidth: AudioBandwidth = .fullband, complexity: Int = 5, usesInbandFEC: Bool = false,
+        bitsPerSecond: Int = 32_000, bandwidth: AudioBandwidth = .fullband, channels: Int = 2, complexity: Int = 5, usesInbandFEC: Bool = false,
         expectedLossPercent: Int = 0, isDiscontinuous: Bool = false
     ) {
         self.bitsPerSecond = bitsPerSecond
         self.bandwidth = bandwidth
+        self.channels = channels
         self.complexity = complexity
         self.usesInbandFEC = usesInbandFEC
         self.expectedLossPercent = expectedLossPercent
@@ -33,6 +36,7 @@ package struct OpusSettings: Hashable, Sendable {
     var clamped: OpusSettings {
         var settings = self
         settings.bitsPerSecond = bitsPerSecond.clamped(to: Self.bitsPerSecondBounds)
+        settings.channels = channels.clamped(to: 1...2)
         settings.complexity = complexity.clamped(to: Self.complexityBounds)
         settings.expectedLossPercent = expectedLossPercent.clamped(to: Self.expectedLossBounds)
         return settings

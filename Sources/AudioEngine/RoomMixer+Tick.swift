@@ -49,7 +49,8 @@ extension RoomMixer {
                 outputs[index].isNew = true
             }
             outputs[index].neededOwn = needs
-            guard outputs[index].own == nil else { continue }
+            // Without an encoder (no memory) he hears nothing, and not himself.
+            guard outputs[index].own == nil, !needs else { continue }
             classes[place].sharedCount += 1
             joining = joining || outputs[index].isNew
         }
@@ -68,7 +69,7 @@ extension RoomMixer {
     private mutating func joinShared() {
         for place in 0..<classes.endIndex where classes.isLive(place) && classes[place].sharedCount > 0 {
             var isJoined = false
-            for index in outputs.indices where outputs[index].mixClass == place && outputs[index].own == nil && outputs[index].isNew {
+            for index in outputs.indices where outputs[index].mixClass == place && outputs[index].hearsShared && outputs[index].isNew {
                 outputs[index].isNew = false
                 isJoined = true
             }
@@ -79,12 +80,13 @@ extension RoomMixer {
 
     private mutating func encode() {
         let isVoice = contributions.contains { $0.level.isVoice }
+        for index in outputs.indices { outputs[index].place = nil }
         for place in 0..<classes.endIndex where classes.isLive(place) {
             classes[place].mixShared(contributions)
             guard classes[place].sharedCount > 0 else { continue }
             let made = classes[place].encodeShared(tick: ticks, into: &packets)
             let packet = append(made, isVoice: isVoice, isShared: true)
-            for index in outputs.indices where outputs[index].mixClass == place && outputs[index].own == nil { outputs[index].place = packet }
+            for index in outputs.indices where outputs[index].mixClass == place && outputs[index].hearsShared { outputs[index].place = packet }
         }
         for index in outputs.indices {
             guard let own = outputs[index].own else { continue }

@@ -41,6 +41,7 @@ package struct RoomMixer: ~Copyable {
         configuration.inputsMax = configuration.inputsMax.clamped(to: 1...100_000)
         configuration.outputsMax = configuration.outputsMax.clamped(to: 1...100_000)
         configuration.formatsMax = configuration.formatsMax.clamped(to: 1...1_000)
+        configuration.complexity = configuration.complexity.clamped(to: 0...4)
         self.configuration = configuration
         // An input that was removed lives on for a tick, while it fades.
         inputs = UniqueTable(capacityMax: 2 * configuration.inputsMax)
@@ -59,7 +60,7 @@ package struct RoomMixer: ~Copyable {
     /// How many packets.
     package var encodeCount: Int { packets.count }
 
-    /// The bytes of one of them, valid until the mixer is changed.
+    /// The bytes of one of them, valid until the mixer is changed; none where the encoder failed.
     ///
     /// - Precondition: `place` is within 0..<`encodeCount`.
     @_lifetime(borrow self)

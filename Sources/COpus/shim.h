@@ -12,6 +12,10 @@ static inline int segue_opus_set_max_bandwidth(OpusEncoder *encoder, opus_int32 
     return opus_encoder_ctl(encoder, OPUS_SET_MAX_BANDWIDTH(bandwidth));
 }
 
+static inline int segue_opus_set_force_channels(OpusEncoder *encoder, opus_int32 channels) {
+    return opus_encoder_ctl(encoder, OPUS_SET_FORCE_CHANNELS(channels));
+}
+
 static inline int segue_opus_set_complexity(OpusEncoder *encoder, opus_int32 complexity) {
     return opus_encoder_ctl(encoder, OPUS_SET_COMPLEXITY(complexity));
 }

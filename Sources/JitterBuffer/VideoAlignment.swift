@@ -84,6 +84,6 @@ struct VideoAlignment: Sendable {
 extension NTPTime {
     /// Since 1900, in the era of the format.
     fileprivate var microseconds: Int64 {
-        Int64(rawValue >> 32) * 1_000_000 + Int64((rawValue & 0xFFFF_FFFF) * 1_000_000 >> 32)
+        Int64(rawValue >> 32) * 1_000_000 + Int64(((rawValue & 0xFFFF_FFFF) * 1_000_000) >> 32)
     }
 }

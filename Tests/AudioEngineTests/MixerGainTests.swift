@@ -16,7 +16,9 @@ struct MixerGainTests {
         return stride(from: 0, to: samples.count - 479, by: 480).map { TestSound.amplitude(of: hertz, in: samples[$0..<$0 + 480]) }
     }
 
-    @Test("a ramp is linear and exact to the sample: sample k of n has start + (end − start) · k / n, and sample n has end", arguments: [(Float(1), Float(0.2), 40.0), (0, 1, 250), (0.3, 0.7, 1)])
+    @Test(
+        "a ramp is linear and exact to the sample: sample k of n has start + (end − start) · k / n, and sample n has end",
+        arguments: [(Float(1), Float(0.2), 40.0), (0, 1, 250), (0.3, 0.7, 1)])
     func ramp(start: Float, end: Float, milliseconds: Double) {
         let ramp = MixRamp(from: start, to: end, milliseconds: milliseconds, sampleRate: 48_000, clock: 1_000)
         let count = UInt64(milliseconds * 48)

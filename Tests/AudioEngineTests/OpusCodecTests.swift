@@ -93,6 +93,24 @@ struct OpusCodecTests {
         #expect((16...19).contains(low.1 >> 3) && (28...31).contains(high.1 >> 3) && (28...31).contains(again.1 >> 3))
     }
 
+    @Test("an encoder of two channels codes one while that is set, without a gap")
+    func oneOfTwo() throws {
+        var encoder = try OpusFrameEncoder(sampleRate: 48_000, channels: 2, OpusSettings(bitsPerSecond: 96_000))
+        var decoder = try OpusFrameDecoder(sampleRate: 48_000, channels: 2)
+        var isStereo: [Bool] = []
+        for frame in 0..<30 {
+            encoder.apply(OpusSettings(bitsPerSecond: 96_000, channels: (10..<20).contains(frame) ? 1 : 2))
+            let left = TestSound.sine(440, count: 960, from: frame * 960)
+            let right = TestSound.sine(660, count: 960, from: frame * 960)
+            let packet = Packets.encode(&encoder, zip(left, right).flatMap { [$0, $1] })
+            // RFC 6716 §3.1: the TOC's bit s.
+            isStereo.append((packet.first ?? 0) & 0x04 != 0)
+            let heard = decoder.decode(packet)
+            #expect(heard.count == 1_920)
+        }
+        #expect(isStereo[9] && !isStereo[15] && isStereo[29])
+    }
+
     @Test("settings out of bounds are brought within")
     func bounds() throws {
         let wild = OpusSettings(bitsPerSecond: .max, complexity: -5, expectedLossPercent: 1_000)

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Choosing who is heard")
 struct SpeakerSelectionTests {
-    private static func run(_ selection: inout SpeakerSelection, ticks: Int, _ level: (_ place: Int, _ tick: Int) -> Float, places: Int) -> [Set<Int>] {
+    private static func run(_ selection: inout SpeakerSelection, ticks: Int, _ level: (_ place: Int, _ tick: Int) -> Float, places: Int) -> [Set<Int>]
+    {
         (0..<ticks).map { tick in
             for place in 0..<places { selection.observe(place, decibels: level(place, tick), milliseconds: 20) }
             selection.choose(milliseconds: 20)

@@ -176,7 +176,9 @@ final class AudioWorker {
     private func receive(_ record: UnsafeRawBufferPointer) {
         let ring = unsafe RingRecord(reading: record)
         let bytes = unsafe UnsafeRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
-        guard let stream = streams[ring.room], let header = try? unsafe MediaHeader(parsing: bytes), header.stream.rawValue == stream.id else { return }
+        guard let stream = streams[ring.room], let header = try? unsafe MediaHeader(parsing: bytes), header.stream.rawValue == stream.id else {
+            return
+        }
         if ring.traits.contains(.configuration) {
             unsafe configure(stream, bytes)
             return
