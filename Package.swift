@@ -177,12 +177,15 @@ let package = Package(
         testTarget(
             "RelayServerTests",
             [
-                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
         testTarget(
             "SegueTests",
-            ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol"]),
+            [
+                "segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol", "MediaFiles",
+                "JitterBuffer", "AudioEngine",
+            ]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )

@@ -111,6 +111,7 @@ extension RoomFanout {
 
     /// Whether a subscriber gets, from now on, what comes in a slot: it is not held there, and has not moved away.
     package func hears(_ subscriber: Int, _ slot: StreamSlot) -> Bool {
-        isSubscribed(subscriber, slot) && !subscribers[subscriber].interests[slot.index].isHeld && !subscribers[subscriber].interests[slot.index].isLeft
+        isSubscribed(subscriber, slot) && !subscribers[subscriber].interests[slot.index].isHeld
+            && !subscribers[subscriber].interests[slot.index].isLeft
     }
 }

@@ -41,7 +41,7 @@ struct AdminGathering {
             participants = found
             return askForFacts(addresses)
         case .streams(let found?):
-            streams = found.streams.map { AdminStream(info: $0) }
+            streams = found.streams.map { AdminStream(info: $0, buffers: found.buffers[$0.stream]) }
             return askForReceptions(found)
         case .receptions(let receptions):
             for place in streams.indices {

@@ -56,21 +56,27 @@ struct AdminStreamPart: Sendable {
     let room: RoomNumber
     let streams: [RelayMessage.StreamInfo]
     let loops: [Int]
+    /// By stream.
+    var buffers: [UInt32: [AdminBuffer]] = [:]
 }
 
 /// A stream as administrators see it: as everybody does, and how its receivers have it.
 struct AdminStream: Encodable, Sendable {
     let info: RelayMessage.StreamInfo
     var reception: RelayMessage.StreamQuality?
+    /// The relay's own jitter buffers of it; `nil`: there are none.
+    var buffers: [AdminBuffer]?
 
     private enum Key: String, CodingKey {
         case reception
+        case buffers
     }
 
     func encode(to encoder: any Encoder) throws {
         try info.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
         try container.encodeIfPresent(reception, forKey: .reception)
+        try container.encodeIfPresent(buffers, forKey: .buffers)
     }
 }
 

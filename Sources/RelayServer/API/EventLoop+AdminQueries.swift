@@ -36,7 +36,10 @@ extension EventLoop {
     private func streams(_ name: RoomName, _ page: AdminPage) -> AdminFinding {
         guard let room = home.room(named: name), let after = page.numberAfter else { return .streams(nil) }
         let part = page.cut(room.streams, by: \.id, after: after)
-        return .streams(AdminStreamPart(room: room.number, streams: part.map { StreamEntry($0).info }, loops: part.map(\.address.loop)))
+        return .streams(
+            AdminStreamPart(
+                room: room.number, streams: part.map { StreamEntry($0).info }, loops: part.map(\.address.loop),
+                buffers: shared.audioBoard.buffers(of: room.number)))
     }
 
     private func end(_ name: RoomName) -> AdminFinding {

@@ -226,7 +226,9 @@ extension AudioWorker {
         countDeparted(mix, stream)
         if stream.unmixed == nil { mix.mixer.removeInput(stream.id) }
         stream.leaveMix()
-        if let waiting = live.first(where: { $0.mix === mix && $0.unmixed == .limit && $0.endsBy == nil }) { admit(waiting, to: mix) }
+        guard let waiting = live.first(where: { $0.mix === mix && $0.unmixed == .limit && $0.endsBy == nil }) else { return }
+        admit(waiting, to: mix)
+        settle(waiting)
     }
 
     private func countDeparted(_ mix: RoomMix, _ stream: WorkerStream) {
@@ -318,7 +320,8 @@ extension AudioStreamDescription {
         case .pcmu, .pcma: usual = 8_000
         case .opus, .pcmS16, .aac: usual = 48_000
         }
-        guard let rate = UInt32(exactly: (info.description?.sampleRate ?? usual).rounded()), let channels = UInt8(exactly: info.description?.channels ?? 1)
+        guard let rate = UInt32(exactly: (info.description?.sampleRate ?? usual).rounded()),
+            let channels = UInt8(exactly: info.description?.channels ?? 1)
         else { return nil }
         self.init(codec: codec, sampleRate: rate, channels: channels)
     }

@@ -142,7 +142,8 @@ extension EventLoop {
 
     func unmixed(_ number: RoomNumber, _ stream: UInt32, _ reason: RelayMessage.UnmixedReason, _ participant: ParticipantID?) {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
-        for (member, handle) in room.members where member != room.routes[slot.index].entry.publisher && (participant == nil || participant == member) {
+        for (member, handle) in room.members where member != room.routes[slot.index].entry.publisher && (participant == nil || participant == member)
+        {
             guard let channel = channels[handle], channel.membership?.mix != nil else { continue }
             send(channel, .streamUnmixed(.init(stream: stream, reason: reason)))
         }

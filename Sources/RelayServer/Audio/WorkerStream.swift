@@ -62,6 +62,8 @@ final class PacedBuffer {
         var audio: WantedFormat?
     }
 
+    private static let opusBytesMax = 96 << 10
+
     let variant: PacedVariant
     var routes: [Route] = []
     /// Frames pass as they came, late ones left out; of a buffer that conceals it is empty.
@@ -88,6 +90,8 @@ final class PacedBuffer {
         configuration.timescale = info.ticksPerSecond
         configuration.profile = variant.profile
         configuration.pinnedDelayMilliseconds = variant.pinnedMilliseconds
+        // Five seconds of what is common; samples take more, and have it.
+        if info.codec == "opus" { configuration.bytesMax = opusBytesMax }
         return configuration
     }
 

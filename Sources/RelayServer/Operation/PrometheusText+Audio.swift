@@ -25,7 +25,8 @@ extension PrometheusText {
         byLabel(
             "segue_audio_packets_total", "counter", "What became of packets in jitter buffers.", "outcome",
             [
-                "stored": totals.inserted &- totals.late &- totals.duplicates &- totals.malformed, "late": totals.late, "duplicate": totals.duplicates, "malformed": totals.malformed,
+                "stored": totals.inserted &- totals.late &- totals.duplicates &- totals.malformed, "late": totals.late,
+                "duplicate": totals.duplicates, "malformed": totals.malformed,
                 "discarded": totals.discarded,
             ])
         single("segue_audio_frames_released_total", "counter", "Frames that paced delivery gave out.", Double(counters.framesReleased))

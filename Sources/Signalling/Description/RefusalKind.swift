@@ -49,6 +49,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
     case cannotStartRecording = "cannot_start_recording"
     case category
     case audioSessionsMax = "audio_sessions_max"
+    case deliveriesMax = "deliveries_max"
 
     /// One such refusal as the relay says it, under default limits: `retry` is always the same for a code, some sentences vary.
     package var refusal: Refusal {
@@ -100,6 +101,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
         case .cannotStartRecording: .cannotStartRecording
         case .category: .categoryForbids
         case .audioSessionsMax: .audioSessionsMax
+        case .deliveriesMax: .deliveriesMax
         }
     }
 
