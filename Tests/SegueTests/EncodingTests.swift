@@ -84,10 +84,11 @@ struct EncodingTests {
     }
 
     private static func tone(_ number: Int, channels: Int) -> [UInt8] {
-        (0..<960).flatMap { sample in
+        let samples = (0..<960).flatMap { sample in
             let phase = Float((number * 960 + sample) % 96) / 96
             return [Float](repeating: phase < 0.5 ? 4 * phase - 1 : 3 - 4 * phase, count: channels).map { $0 / 4 }
-        }.withUnsafeBytes { unsafe Array($0) }
+        }
+        return unsafe samples.withUnsafeBytes { unsafe Array($0) }
     }
 
     /// RFC 6716 §3.1: the first byte's configuration number says the bandwidth, its third bit from below stereo.
