@@ -110,7 +110,7 @@ package struct VideoPlayout: ~Copyable {
     private mutating func observe(ticks: Int64, arrival: Int64) {
         let delay = arrivals.observe(media: scale.microseconds(ticks), arrival: arrival)
         if arrivals.step > 0 { target.referenceRose(by: arrivals.step) }
-        target.observe(delay: delay, duration: 0, arrival: arrival)
+        target.observe(delay: delay, recent: arrivals.recent, gap: arrivals.gap, duration: 0, arrival: arrival)
     }
 
     // MARK: Giving out

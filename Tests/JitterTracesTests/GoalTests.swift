@@ -35,7 +35,7 @@ struct GoalTests {
         #expect(tables.comparisons.count { !$0.dominating.isEmpty } >= Kept.dominatedByOne)
         let recoveries = tables.comparisons.compactMap(\.recovery)
         #expect(recoveries.count == 2)
-        #expect(recoveries.allSatisfy(\.holds))
+        #expect(recoveries.allSatisfy { $0.holds })
     }
 
     /// Where the goal is not reached yet, what is: so that it gets no worse.

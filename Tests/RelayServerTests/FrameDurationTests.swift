@@ -1,3 +1,5 @@
+import AudioSession
+import JitterBuffer
 import MediaProtocol
 import RelayBase
 import RelayRooms
@@ -23,8 +25,8 @@ struct FrameDurationTests {
         #expect(FrameDuration.opusTicks(toc: toc, second: second, ticksPerSecond: 48_000) == expected)
     }
 
-    private static func info(_ codec: String, _ change: (inout StreamDescription) -> Void = { _ in }) -> RelayMessage.StreamInfo {
-        var description = StreamDescription()
+    private static func info(_ codec: String, _ change: (inout Signalling.StreamDescription) -> Void = { _ in }) -> RelayMessage.StreamInfo {
+        var description = Signalling.StreamDescription()
         change(&description)
         return RelayMessage.StreamInfo(stream: 1, participant: 2, kind: .audio, codec: codec, description: description, source: nil)
     }

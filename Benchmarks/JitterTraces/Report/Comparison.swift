@@ -22,7 +22,8 @@ struct Comparison {
         let configuration = BufferPlayer.configuration(trace, profile: profile)
         let results = Self.phases.map { BufferPlayer.play(trace, configuration, phase: $0) }
         first = results[0]
-        ours = Playout(over: results.map(\.playout))
+        let ours = Playout(over: results.map(\.playout))
+        self.ours = ours
         profiles = JitterProfile.allCases.map { other in
             guard other != profile else { return (other, ours) }
             let configuration = BufferPlayer.configuration(trace, profile: other)
