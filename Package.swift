@@ -16,6 +16,9 @@ let strict: [SwiftSetting] = [
 /// serialize the bodies of `package` ones, and every look-up would go through unspecialized code and its metadata.
 let specialized: [SwiftSetting] = [.unsafeFlags(["-enable-cmo-everything"], .when(configuration: .release))]
 
+/// Each target that is built so brings its own copies of the standard library's small functions under one name. They are alike: the linker takes the first.
+let alikeCopies: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--allow-multiple-definition"], .when(configuration: .release))]
+
 /// For targets whose tests compute much.
 let optimized: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
@@ -50,7 +53,9 @@ let package = Package(
         swiftTarget("MediaProtocol", ["RelayBase"]),
         swiftTarget("RelayRooms", ["RelayBase", "MediaProtocol"]),
         // Optimized in debug builds too: it works on samples.
-        .target(name: "JitterBuffer", dependencies: ["RelayBase", "MediaProtocol"], swiftSettings: strict + optimized + specialized),
+        .target(
+            name: "JitterBuffer", dependencies: ["RelayBase", "MediaProtocol"], swiftSettings: strict + optimized + specialized,
+            linkerSettings: alikeCopies),
         // Optimized in debug builds too, with its tests: they explore its states by the hundred thousand.
         .target(name: "AudioSession", dependencies: ["RelayBase"], swiftSettings: strict + optimized),
         // For apps, on Apple's platforms too: see Sources/IOS-BRIDGE.md.
@@ -72,7 +77,7 @@ let package = Package(
         // Sound: codecs, resampling, mixing. Optimized in debug builds too.
         .target(
             name: "AudioEngine", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "COpus", "CSpeexDSP"],
-            swiftSettings: strict + optimized + specialized),
+            swiftSettings: strict + optimized + specialized, linkerSettings: alikeCopies),
         swiftTarget(
             "RelayServer",
             [
@@ -177,12 +182,16 @@ let package = Package(
         testTarget(
             "RelayServerTests",
             [
-                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling",
+                "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
         testTarget(
             "SegueTests",
-            ["segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol"]),
+            [
+                "segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol", "MediaFiles",
+                "JitterBuffer", "AudioEngine",
+            ]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,15 +12,15 @@ from support.authority import Authority
 from support.metrics import measure
 from support.relay import Relay
 from support.session import CONFIGURATION, ENCRYPTED, Session
-from support.sound import DISCONTINUITY, Speaking, Voice, frames_of, opus_head, steps, timestamp, wait_frames
+from support.sound import DISCONTINUITY, Packets, Speaking, Voice, frames_of, opus_head, steps, timestamp, tone_level, tone_packets, wait_frames
 
+# So long that a busy machine's publishers are not late: where no frame may be missing.
+PATIENT = 1500
 # Undecodable, but of the length that a first byte says: 20 ms, one frame, CELT.
 PACKETS = [bytes([0xF8]) + bytes([number % 251]) * 40 for number in range(500)]
 
 
-class Names:
-    def __getitem__(self, place: int) -> bytes:
-        return PACKETS[place % len(PACKETS)]
+TONE = tone_packets(400)
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +63,8 @@ def reaches(voice: Voice, listener: Session) -> None:
 
 def test_frames_pass_as_they_came(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
-    voice = Voice(bob, Names())
-    assert ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=60)["subscribed"] == [voice.stream]
+    voice = Voice(bob, Packets(PACKETS))
+    assert ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=PATIENT)["subscribed"] == [voice.stream]
     with Speaking(voice):
         frames = wait_frames(ann, voice.stream, 60)
     configuration = ann.frames[0]
@@ -75,8 +76,8 @@ def test_frames_pass_as_they_came(stage: Stage) -> None:
 def test_a_burst_comes_evenly(stage: Stage) -> None:
     """A stall delivers fifteen frames at once: they lie in the buffer, and leave it one by one."""
     bob, ann = stage.join("bob"), stage.join("ann")
-    voice = Voice(bob, Names())
-    ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=1000)
+    voice = Voice(bob, Packets(PACKETS))
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=PATIENT)
     reaches(voice, ann)
     ann.frames.clear()
     voice.send(15)
@@ -90,7 +91,7 @@ def test_a_burst_comes_evenly(stage: Stage) -> None:
 
 def test_late_frames_are_left_out(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=40)
     with Speaking(voice):
         wait_frames(ann, voice.stream, 20)
@@ -110,7 +111,7 @@ def test_late_frames_are_left_out(stage: Stage) -> None:
 
 def test_encrypted_frames_are_paced_too(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
-    voice = Voice(bob, Names(), flags=ENCRYPTED, description={"frameMilliseconds": 20})
+    voice = Voice(bob, Packets(PACKETS), flags=ENCRYPTED, description={"frameMilliseconds": 20})
     ann.ask("subscribe", streams=[voice.stream], delivery="paced")
     with Speaking(voice):
         frames = wait_frames(ann, voice.stream, 20)
@@ -120,7 +121,7 @@ def test_encrypted_frames_are_paced_too(stage: Stage) -> None:
 
 def test_video_comes_live_beside_paced_audio(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
-    voice, picture = Voice(bob, Names()), bob.publish("video")
+    voice, picture = Voice(bob, Packets(PACKETS)), bob.publish("video")
     assert ann.ask("subscribe", all=True, delivery="paced")["subscribed"] == sorted([voice.stream, picture])
     reaches(voice, ann)
     bob.media("video", picture, b"key", 1)
@@ -130,7 +131,7 @@ def test_video_comes_live_beside_paced_audio(stage: Stage) -> None:
 def test_streams_to_come_are_paced(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
     ann.ask("subscribe", all=True, delivery="paced", delay=1500)
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     ann.event("stream.published", stream=voice.stream)
     reaches(voice, ann)
     buffers = measure(stage.relay, "segue_audio_buffers", "paced")
@@ -139,7 +140,7 @@ def test_streams_to_come_are_paced(stage: Stage) -> None:
 
 def test_an_ended_stream_is_played_out(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=600)
     reaches(voice, ann)
     voice.send(10)
@@ -151,7 +152,7 @@ def test_an_ended_stream_is_played_out(stage: Stage) -> None:
 
 def test_live_and_paced_side_by_side_and_back(stage: Stage) -> None:
     bob, ann, cid = stage.join("bob"), stage.join("ann"), stage.join("cid")
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=200)
     cid.ask("subscribe", streams=[voice.stream])
     with Speaking(voice):
@@ -166,7 +167,7 @@ def test_live_and_paced_side_by_side_and_back(stage: Stage) -> None:
 
 def test_a_hold_stops_it_and_a_release_begins_at_the_live_edge(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.phone()
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=40)
     with Speaking(voice):
         wait_frames(ann, voice.stream, 10)
@@ -182,7 +183,7 @@ def test_a_hold_stops_it_and_a_release_begins_at_the_live_edge(stage: Stage) -> 
 
 def test_an_interrupted_publisher_empties_its_buffers(stage: Stage) -> None:
     ann, bob = stage.join("ann"), stage.phone("bob")
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=1000)
     reaches(voice, ann)
     ann.frames.clear()
@@ -196,8 +197,8 @@ def test_an_interrupted_publisher_empties_its_buffers(stage: Stage) -> None:
 
 def test_a_parked_listener_goes_on(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
-    voice = Voice(bob, Names())
-    ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=60)
+    voice = Voice(bob, Packets(PACKETS))
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=PATIENT)
     with Speaking(voice):
         had = wait_frames(ann, voice.stream, 10)[-1]
         ann.transport.cut()
@@ -207,6 +208,71 @@ def test_a_parked_listener_goes_on(stage: Stage) -> None:
         frames = wait_frames(again, voice.stream, 20)
     gap = sum(entry["frames"] for entry in again.welcome["resumed"]["gaps"])
     assert frames[0].sequence == had.sequence + 1 + gap and set(steps(frames)) == {(1, 960)}
+
+
+def test_what_is_missing_is_concealed(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.join("ann")
+    voice = Voice(bob, TONE)
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", late="conceal", delay=PATIENT)
+    concealed = measure(stage.relay, "segue_audio_samples_total", "concealed")
+    with Speaking(voice):
+        for _ in range(4):
+            wait_frames(ann, voice.stream, len(frames_of(ann, voice.stream)) + 25)
+            voice.skip(2)
+        frames = wait_frames(ann, voice.stream, len(frames_of(ann, voice.stream)) + 40)
+    assert (ann.frames[0].kind, ann.frames[0].payload) == (CONFIGURATION, opus_head())
+    # Ticks that a busy machine left out show in both alike.
+    assert all(time == sequence * 960 and sequence >= 1 for sequence, time in steps(frames))
+    assert tone_level(frames[25:], 400) > -16
+    ann.wait("concealed samples", lambda: ann.drain(0.3) or (measure(stage.relay, "segue_audio_samples_total", "concealed") > concealed or None))
+
+
+@pytest.mark.parametrize(("codec", "flags", "reason"), [("pcmu", 0, "codec"), ("opus", ENCRYPTED, "encrypted")])
+def test_what_cannot_be_decoded_is_paced_without(stage: Stage, codec: str, flags: int, reason: str) -> None:
+    bob, ann, cid = stage.join("bob"), stage.join("ann"), stage.join("cid")
+    voice = Voice(bob, Packets(PACKETS), codec=codec, flags=flags, head=opus_head() if codec == "opus" else b"")
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", late="conceal", delay=60)
+    with Speaking(voice):
+        assert ann.event("stream.unmixed", stream=voice.stream)["reason"] == reason
+        frames = wait_frames(ann, voice.stream, 20)
+        cid.ask("subscribe", streams=[voice.stream], delivery="paced", late="conceal", delay=60)
+        assert cid.event("stream.unmixed", stream=voice.stream)["reason"] == reason
+    assert {frame.payload for frame in frames} <= set(PACKETS)
+
+
+def buffers_of(stage: Stage, stream: int) -> list[dict]:
+    status, _, text = stage.relay.get(f"/v1/rooms/{stage.room}/streams")
+    assert status == 200, text
+    return next(entry for entry in json.loads(text)["streams"] if entry["stream"] == stream).get("buffers", [])
+
+
+def test_administrators_see_the_buffers(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.join("ann")
+    voice = Voice(bob, TONE)
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", profile="smooth", delay=80)
+    with Speaking(voice):
+        wait_frames(ann, voice.stream, 30)
+        shown = ann.wait("buffers", lambda: ann.drain(0.1) or buffers_of(stage, voice.stream) or None)
+    (buffer,) = shown
+    assert (buffer["delivery"], buffer["latePolicy"], buffer["profile"], buffer["pinnedMilliseconds"]) == ("paced", "drop", "smooth", 80)
+    assert buffer["targetMilliseconds"] == 80 and buffer["packets"] > 0 and buffer["malformed"] == 0
+
+
+def test_the_mode_of_the_audio_session_is_the_buffers_profile(stage: Stage) -> None:
+    bob, ann = stage.join("bob"), stage.phone(category="playback")
+    voice = Voice(bob, TONE)
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced")
+
+    def profiles(*expected: str) -> None:
+        ann.wait(f"{expected}", lambda: ann.drain(0.1) or ([buffer["profile"] for buffer in buffers_of(stage, voice.stream)] == list(expected) or None))
+
+    with Speaking(voice):
+        wait_frames(ann, voice.stream, 10)
+        profiles("balanced")
+        ann.ask("session.setCategory", category="playback", mode="moviePlayback")
+        profiles("smooth")
+        ann.frames.clear()
+        wait_frames(ann, voice.stream, 10)
 
 
 @pytest.mark.hostile
@@ -225,14 +291,14 @@ def test_members_of_another_delivery_are_refused(stage: Stage, members: dict) ->
 
 def test_mixed_delivery_is_of_everybody(stage: Stage) -> None:
     ann, bob = stage.join("ann"), stage.join("bob")
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     assert ann.refusal("subscribe", streams=[voice.stream], delivery="mixed") == "bad_value"
     assert ann.refusal("subscribe", sources=["microphone"], delivery="mixed") == "bad_value"
 
 
 def test_a_stream_has_eight_kinds_of_buffers(stage: Stage) -> None:
     bob = stage.join("bob")
-    voice = Voice(bob, Names())
+    voice = Voice(bob, Packets(PACKETS))
     ann = stage.join("ann")
     others = [stage.join("cid") for _ in range(9)]
     codes = []
@@ -252,8 +318,8 @@ def test_a_stream_has_eight_kinds_of_buffers(stage: Stage) -> None:
 
 def test_a_flood_and_wild_timestamps_harm_nobody_else(stage: Stage) -> None:
     bob, ann, cid = stage.join("bob"), stage.join("ann"), stage.join("cid")
-    voice, wild = Voice(bob, Names()), Voice(cid, Names())
-    ann.ask("subscribe", all=True, delivery="paced", delay=60)
+    voice, wild = Voice(bob, Packets(PACKETS)), Voice(cid, Packets(PACKETS))
+    ann.ask("subscribe", all=True, delivery="paced", delay=PATIENT)
     with Speaking(voice):
         wait_frames(ann, voice.stream, 10)
         for place in range(3000):

@@ -54,18 +54,18 @@ enum BufferBenchmark {
                 let packet = JitterPacket(sequence: UInt32(next), timestamp: UInt32(next * 960))
                 let payload = packets[next % packets.count]
                 if next % 50 != 49 {
-                    let start = Stopwatch.wall()
+                    let start = Stopwatch.now()
                     _ = buffer.insert(packet, payload: payload.raw, now: now)
-                    insert.nanoseconds += Stopwatch.wall() - start
+                    insert.nanoseconds += Stopwatch.since(start)
                     insert.count += 1
                 }
                 next += 1
             }
             var room = sound.mutableSpan
-            let start = Stopwatch.wall()
+            let start = Stopwatch.now()
             let outcome = buffer.pull(into: &room, now: now)
             let place = Int(outcome.decision.rawValue)
-            pulls[place].nanoseconds += Stopwatch.wall() - start
+            pulls[place].nanoseconds += Stopwatch.since(start)
             pulls[place].count += 1
         }
     }

@@ -93,20 +93,22 @@ class Voice:
         self.stream = session.ask("publish", kind="audio", codec=codec, **members)["stream"]
         session.configure(self.stream, opus_head() if head is None else head)
         self.sequence, self.timestamp = 0, 0
+        self.lock = threading.Lock()
 
     def send(self, count: int = 1, *, flags: int = 0, level: int = 0x20) -> None:
-        for _ in range(count):
-            head = struct.pack(
-                "!BBBBIII", 0x10, self.flags | flags, 0, level, self.stream, self.sequence & 0xFFFF_FFFF, self.timestamp & 0xFFFF_FFFF
-            )
-            self.session.send_message(head + self.packets[self.sequence])
-            self.sequence += 1
-            self.timestamp += TICKS
+        with self.lock:
+            for _ in range(count):
+                stamp = self.timestamp & 0xFFFF_FFFF
+                head = struct.pack("!BBBBIII", 0x10, self.flags | flags, 0, level, self.stream, self.sequence & 0xFFFF_FFFF, stamp)
+                self.session.send_message(head + self.packets[self.sequence])
+                self.sequence += 1
+                self.timestamp += TICKS
 
     def skip(self, count: int) -> None:
         """Frames that are lost on the way to the relay."""
-        self.sequence += count
-        self.timestamp += count * TICKS
+        with self.lock:
+            self.sequence += count
+            self.timestamp += count * TICKS
 
 
 class Speaking(threading.Thread):

@@ -309,13 +309,15 @@ final class ListeningRoom {
     }
 
     private func take(frame: RawSpan, _ tag: Int) {
-        lastFrame = driver.loop.now
         guard let header = try? MediaHeader(parsing: frame),
             let place = clients[tag].streams.lastIndex(where: { $0.info.stream == header.stream.rawValue })
         else {
+            lastFrame = driver.loop.now
             clients[tag].strayFrames += 1
             return
         }
+        // A mix goes on, whoever has ended.
+        if !clients[tag].streams[place].isMix { lastFrame = driver.loop.now }
         if header.kind == .configuration {
             clients[tag].streams[place].configurations += 1
         } else {

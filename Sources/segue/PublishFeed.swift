@@ -62,7 +62,7 @@ final class FileFeed {
             } catch {
                 note("\(error)")
                 switch error {
-                case .corruptPacket, .malformedPacket, .timestampOutOfRange: if problems.count >= Self.problemsMax { isAtEnd = true }
+                case .corruptPacket, .malformedPacket, .timestampOutOfRange: if problems.count >= Self.problemsMax { end() }
                 default: endPass()
                 }
             }
@@ -70,18 +70,23 @@ final class FileFeed {
     }
 
     private func endPass() {
-        for cutter in cutters.values { cutter.finish().forEach(insert) }
         passesLeft -= 1
         guard passesLeft > 0, problems.isEmpty else {
-            isAtEnd = true
+            end()
             return
         }
         do {
             try reader.rewind()
         } catch {
             note("\(error)")
-            isAtEnd = true
+            end()
         }
+    }
+
+    /// Sound goes on from pass to pass; what is no whole frame at the last one's end comes now.
+    private func end() {
+        isAtEnd = true
+        for cutter in cutters.values { cutter.finish().forEach(insert) }
     }
 
     /// Behind everything of the same decode time: packets of one stream keep their order.

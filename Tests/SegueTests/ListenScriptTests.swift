@@ -113,8 +113,8 @@ struct ListenScriptTests {
                     body.pan = -1
                     return body
                 }())),
-        Request("do: 'subscribe'", .subscribe(.init(streams: nil, all: true, delivery: .live))),
-        Request("do: 'subscribe', stream: 3", .subscribe(.init(streams: [3], all: nil, delivery: .live))),
+        Request("do: 'subscribe'", .subscribe(.init(streams: nil, all: true, delivery: nil))),
+        Request("do: 'subscribe', stream: 3", .subscribe(.init(streams: [3], all: nil, delivery: nil))),
         Request("do: 'unsubscribe', stream: 3", .unsubscribe(.init(streams: [3], all: nil))),
     ]
 

@@ -53,7 +53,7 @@ struct StretchArtefacts {
             let b = (sines * cc - cosines * cs) / determinant
             power += sum
             explained += min(sum, a * cosines + b * sines)
-            level = max(level, abs(10 * log10(max(1e-9, (a * a + b * b) / 0.25))))
+            level = max(level, abs(10 * log10(max(1e-9, sum / Double(window) / 0.125))))
         }
         levelDecibels = level
         spursDecibels = 10 * log10(max(1e-12, (power - explained) / max(1e-12, power)))

@@ -20,6 +20,8 @@ final class SoundCutter {
     private var pattern: MediaSample?
     /// Of the first sample that waits.
     private var ticks: Int64 = 0
+    /// Where the timeline began.
+    private var origin: (ticks: Int64, nanoseconds: Int64) = (0, 0)
 
     private static let ticksPerSecond = Int64(MediaTimescale.audio.ticksPerSecond)
     /// A packet that is further off its place than this begins anew there.
@@ -56,6 +58,7 @@ final class SoundCutter {
         if pattern == nil || abs(sample.decodeTimestamp - due) > Self.jumpTicks {
             frames += finish()
             ticks = sample.decodeTimestamp
+            origin = (ticks, sample.decodeNanoseconds)
             decoder.reset()
         }
         pattern = sample
@@ -95,8 +98,7 @@ final class SoundCutter {
 
     private func frame(_ samples: ArraySlice<Float>) -> [MediaSample] {
         guard var frame = pattern else { return [] }
-        let offset = (ticks - frame.decodeTimestamp) * 1_000_000_000 / Self.ticksPerSecond
-        frame.decodeNanoseconds += offset
+        frame.decodeNanoseconds = origin.nanoseconds + (ticks - origin.ticks) * 1_000_000_000 / Self.ticksPerSecond
         frame.presentationNanoseconds = frame.decodeNanoseconds
         frame.decodeTimestamp = ticks
         frame.presentationTimestamp = ticks

@@ -8,6 +8,8 @@ final class Voice {
     let key: Int
     private var buffer: AudioJitterBuffer<StreamDecoder>
     private let timescale: Double
+    /// Of streams that are samples; else 0.
+    private let bytesPerPiece: Int
     private var frames: UInt64 = 0
     private var encrypted: UInt64 = 0
     private var restarts = 0
@@ -20,6 +22,7 @@ final class Voice {
     /// Longer than any frame takes to come, shorter than what is heard as a gap.
     private static let holeMillisecondsMin: UInt64 = 60
     private static let holesMax = 1_000
+    private static let piecesPerSecond = 50.0
 
     private var isEnding = false
     /// It has ended, and all of it was played.
@@ -30,6 +33,8 @@ final class Voice {
         self.key = key
         self.start = start
         timescale = Double(description.timescale)
+        let bytesPerFrame = (PCMFormat(description.audio.codec)?.bytesPerSample ?? 0) * Int(description.audio.channels)
+        bytesPerPiece = Int(description.audio.sampleRate) / Int(Self.piecesPerSecond) * bytesPerFrame
         var configuration = JitterConfiguration()
         configuration.sampleRate = Player.sampleRate
         configuration.channels = plan.channels
@@ -53,7 +58,26 @@ final class Voice {
         learnDuration(header)
         noteArrival(header, now)
         let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
-        _ = buffer.insert(JitterPacket(header), payload: payload, now: now)
+        if let table = extensions.packetTable {
+            _ = buffer.insertFrame(header: header, payload: payload, packetTable: PacketTable(frame.extracting(table)), now: now)
+        } else if bytesPerPiece > 0, payload.byteCount > 2 * bytesPerPiece {
+            insertSamples(header, payload, now: now)
+        } else {
+            _ = buffer.insertFrame(header: header, payload: payload, now: now)
+        }
+    }
+
+    /// Samples of any length, as files have them, in pieces that a decoder takes.
+    private func insertSamples(_ header: MediaHeader, _ payload: RawSpan, now: MonotonicInstant) {
+        var packet = JitterPacket(header)
+        var start = 0
+        while start < payload.byteCount {
+            let end = min(start + bytesPerPiece, payload.byteCount)
+            _ = buffer.insert(packet, payload: payload.extracting(start..<end), now: now)
+            packet.timestamp &+= UInt32(timescale / Self.piecesPerSecond)
+            packet.isDiscontinuity = false
+            start = end
+        }
     }
 
     /// Of frames that follow each other, what lies between their timestamps is what the first one plays.
