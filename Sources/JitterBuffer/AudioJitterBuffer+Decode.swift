@@ -83,6 +83,10 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
                     continue
                 }
                 enter(packet)
+            } else if isBuildingUp(wanted: wanted, now: now) {
+                outcome.decision = .conceal
+                conceal()
+                continue
             }
             if fill(pullCount, now: now) { outcome.isAudible = true }
         }
@@ -101,6 +105,15 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         // After a stall whose packets are gone for good, waiting for the whole target would only be more silence: half is a beginning, the rest is stretched.
         return due >= (isStarved ? wanted / 2 : wanted)
     }
+
+    /// A queue grows on the way, and what plays was caught up with: without a little more to go on with it would be again and again, and there would be too little
+    /// sound at a time to stretch.
+    func isBuildingUp(wanted: Int64, now: Int64) -> Bool {
+        guard isStarved, bridged > 0, bridged < Self.buildingPullsMax * pullCount, !isDraining, let packet = store.first else { return false }
+        return target.isGrowing(recent: arrivals.recent) && delay(of: packet.ticks, now: now) < wanted
+    }
+
+    private static var buildingPullsMax: Int { 4 }
 
     /// Makes the lost packet of what the one after it carries.
     private mutating func recover(_ packet: StoredPacket, gap: Int64) -> Bool {
