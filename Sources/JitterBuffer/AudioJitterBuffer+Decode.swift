@@ -133,13 +133,15 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         return true
     }
 
-    /// Puts 10 ms of concealment on the queue: the decoder's, or where it has none, what was played last dying away.
+    /// Fills up 10 ms with concealment: the decoder's, then or where it has none, what was played last dying away, over the noise of the background, and in the end
+    /// silence. A decoder left to itself goes on hissing with what it takes for background.
     private mutating func conceal() {
-        var made = expansion.isConcealing ? 0 : QueueKernels.conceal(pullCount, by: &decoder, into: &queue, room: packetCountMax)
+        let isBrief = bridged < configuration.sampleRate * Self.decodersConcealmentMilliseconds / 1_000
+        var made = expansion.isConcealing || !isBrief ? 0 : QueueKernels.conceal(pullCount, by: &decoder, into: &queue, room: packetCountMax)
         if made <= 0 {
             made = pullCount - queue.count
-            QueueKernels.conceal(
-                made, by: &expansion, over: &noise, isNoisy: !configuration.isMeasurement, into: &queue, room: packetCountMax)
+            let isNoisy = !configuration.isMeasurement && bridged < configuration.sampleRate * Self.noiseMillisecondsMax / 1_000
+            QueueKernels.conceal(made, by: &expansion, over: &noise, isNoisy: isNoisy, into: &queue, room: packetCountMax)
         }
         let isSilent = QueueKernels.isQuiet(made, behind: &queue, power: 1e-7)
         queue.commit(made)
