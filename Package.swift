@@ -182,7 +182,8 @@ let package = Package(
         testTarget(
             "RelayServerTests",
             [
-                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling", "HTTPProtocol", "TLSTransport", "Reactor",
+                "RelayServer", "CertificateAuthority", "JOSE", "RelayRooms", "AudioSession", "JitterBuffer", "MediaProtocol", "Signalling",
+                "HTTPProtocol", "TLSTransport", "Reactor",
                 "RelayBase",
             ]),
         testTarget(

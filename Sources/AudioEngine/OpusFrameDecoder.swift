@@ -3,11 +3,15 @@ internal import JitterBuffer
 internal import RelayBase
 
 /// Decodes Opus packets (RFC 6716) to Float32, and makes up for those that are missing.
+///
+/// What comes out is within −1 to 1: the library itself gives peaks of a million where a packet was made to do so.
 @safe
 package struct OpusFrameDecoder: ~Copyable, JitterDecoder {
     package let sampleRate: Int
     package let channels: Int
     private let decoder: OpaquePointer
+    /// What soft clipping goes on from, by channel.
+    private var clipping: InlineArray<2, Float> = [0, 0]
 
     /// - Parameters:
     ///   - sampleRate: of what comes out: 8,000, 12,000, 16,000, 24,000 or 48,000, whatever went into the encoder.
@@ -50,10 +54,27 @@ package struct OpusFrameDecoder: ~Copyable, JitterDecoder {
             guard let output = room.baseAddress else { return Int32(0) }
             return unsafe opus_decode_float(decoder, nil, 0, output, Int32(clamping: count), 0)
         }
-        return Int(max(made, 0))
+        return clip(made, &samples)
     }
 
-    package mutating func reset() { _ = unsafe segue_opus_reset_decoder(decoder) }
+    package mutating func reset() {
+        _ = unsafe segue_opus_reset_decoder(decoder)
+        clipping = [0, 0]
+    }
+
+    /// - Returns: how many samples per channel were made.
+    private mutating func clip(_ made: Int32, _ samples: inout MutableSpan<Float>) -> Int {
+        guard made > 0 else { return 0 }
+        let channels = Int32(channels)
+        var memory = clipping.mutableSpan
+        unsafe memory.withUnsafeMutableBufferPointer { memory in
+            unsafe samples.withUnsafeMutableBufferPointer { room in
+                guard let output = room.baseAddress, let state = memory.baseAddress else { return }
+                unsafe opus_pcm_soft_clip(output, made, channels, state)
+            }
+        }
+        return Int(made)
+    }
 
     /// The library conceals in steps of 2.5 ms only, 120 ms at most.
     private func wholeSteps(_ sampleCount: Int, room: Int) -> Int {
@@ -72,6 +93,6 @@ package struct OpusFrameDecoder: ~Copyable, JitterDecoder {
                 )
             }
         }
-        return Int(max(made, 0))
+        return clip(made, &samples)
     }
 }
