@@ -7,6 +7,8 @@ counted, or by the stall that the bench itself brought about, and by nothing els
 
 from __future__ import annotations
 
+import re
+import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -19,7 +21,7 @@ from support.delayed import Delayed
 from support.ear import Ear
 from support.heard import RATE, Gap, Listener, Program, assert_explained, assert_not_clipped
 from support.phone import ACTIVATE, INIT, Phone
-from support.relay import Relay, demo_identity
+from support.relay import REPOSITORY, Relay, binary, demo_identity
 from support.session import AUDIO, Session
 
 SECONDS = 5.0
@@ -220,6 +222,21 @@ def test_what_was_held_up_on_the_way_is_caught_up_with(relay: Relay, room: str, 
     assert any(hole["milliseconds"] > 700 for hole in played["arrivalHoles"]), played["arrivalHoles"]
     # It does not stay behind: the buffer is back where it was, or the machine held it up again.
     assert played["delayMilliseconds"] < 400 or len(played["arrivalHoles"]) > 1, played
+
+
+def test_the_step_of_the_readme_that_hears_does_what_it_says(relay: Relay, tmp_path: Path) -> None:
+    """As written, but for the relay's port, the path of the program, and the player."""
+    text = (REPOSITORY / "README.md").read_text()
+    (script,) = re.findall(r"^\*\*\d+\. Hear it\.\*\*.*?^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert "--delivery mixed" in script and "--until-end" in script
+    segue = f'segue() {{ {binary()} "$1" --connect localhost:{relay.port} --state {relay.state} "${{@:2}}"; }}; ffplay() {{ :; }}\n'
+    done = subprocess.run(["bash", "-euo", "pipefail", "-c", segue + script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and not done.stderr.replace("waiting for listeners", "").strip(), done.stderr
+    assert "in the mix" in done.stdout and " s were heard" in done.stdout, done.stdout
+    samples = heard.read_wave(tmp_path / "heard.wav")[:, 0]
+    assert_not_clipped(samples)
+    spoken = heard.loudness(samples)
+    assert np.count_nonzero(spoken > spoken.max() / 30) * heard.STEP_SECONDS > 0.5, "what was spoken is not heard"
 
 
 # What is told to the publisher
