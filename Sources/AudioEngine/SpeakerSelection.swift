@@ -1,16 +1,21 @@
 /// Chooses who is heard: the loudest, few enough that each is understood, and without going to and fro between equals.
 ///
 /// Places are numbers that the caller gives and uses again. An attack is immediate: who becomes audible is heard from that tick on when a place is free, or when he is louder
-/// than somebody who has one. A release is slow: loudness counts as it was, falling by 10 dB a second, and who pauses keeps the place for 400 ms.
+/// than somebody who has one. A release is slow: while somebody speaks, loudness counts as it was, falling by 10 dB a second, and who falls silent keeps the place for
+/// 400 ms. Who speaks no more, whatever noise still comes from there, defends the place for ``pauseMilliseconds`` and from then on only with that noise.
 package struct SpeakerSelection: Sendable {
     /// Quieter than this is silence, in dBov.
     package static let audible: Float = -60
     /// How long somebody who is silent stays chosen.
     package static let hangoverMilliseconds = 400
     /// Longer pauses are not those between syllables: the place is kept, but not defended.
-    package static let pauseMilliseconds = 250
+    package static let pauseMilliseconds = 200
+    /// So far below one's own loudness is a pause: what is heard then is the background.
+    package static let pauseDepth: Float = 25
     /// How fast loudness is forgotten, in dB a second.
     package static let release: Float = 10
+    /// The same of what counts at the moment.
+    package static let recentRelease: Float = 400
     /// How much louder a newcomer must be than somebody who has been chosen for a while, or who has just come.
     package static let margin: Float = 6
     package static let marginAtFirst: Float = 9
@@ -19,14 +24,18 @@ package struct SpeakerSelection: Sendable {
     private struct Voice: Sendable {
         var isThere = false
         var loudness: Float = -127
+        /// The loudness of some hundredths of a second.
+        var recent: Float = -127
         var silentMilliseconds = Int.max
+        var pausedMilliseconds = Int.max
         var isChosen = false
         var chosenMilliseconds = 0
 
-        var isAudible: Bool { silentMilliseconds == 0 }
+        var isAudible: Bool { silentMilliseconds == 0 && pausedMilliseconds == 0 }
         /// What a newcomer must be louder than.
         var threshold: Float {
-            if silentMilliseconds > SpeakerSelection.pauseMilliseconds { return loudness }
+            if silentMilliseconds > SpeakerSelection.pauseMilliseconds { return recent }
+            if pausedMilliseconds > SpeakerSelection.pauseMilliseconds { return recent + SpeakerSelection.margin }
             return loudness + (chosenMilliseconds < SpeakerSelection.firstMilliseconds ? SpeakerSelection.marginAtFirst : SpeakerSelection.margin)
         }
     }
@@ -56,7 +65,9 @@ package struct SpeakerSelection: Sendable {
     package mutating func silence(_ place: Int) {
         guard voices.indices.contains(place) else { return }
         voices[place].loudness = -127
+        voices[place].recent = -127
         voices[place].silentMilliseconds = .max
+        voices[place].pausedMilliseconds = .max
         drop(place)
     }
 
@@ -65,10 +76,16 @@ package struct SpeakerSelection: Sendable {
     /// Tells how loud somebody is in the coming tick, in dBov; of everybody once, before ``choose(milliseconds:)``.
     package mutating func observe(_ place: Int, decibels: Float, milliseconds: Int) {
         guard voices.indices.contains(place), voices[place].isThere else { return }
-        let faded = voices[place].loudness - Self.release * Float(milliseconds) / 1_000
-        voices[place].loudness = max(decibels, faded, -127)
-        let silent = voices[place].silentMilliseconds
-        voices[place].silentMilliseconds = decibels >= Self.audible ? 0 : silent > .max - milliseconds ? silent : silent + milliseconds
+        let seconds = Float(milliseconds) / 1_000
+        let isSpeaking = decibels >= max(Self.audible, voices[place].loudness - Self.pauseDepth)
+        voices[place].loudness = max(decibels, voices[place].loudness - Self.release * seconds, -127)
+        voices[place].recent = max(decibels, voices[place].recent - Self.recentRelease * seconds, -127)
+        voices[place].silentMilliseconds = decibels >= Self.audible ? 0 : Self.sum(voices[place].silentMilliseconds, milliseconds)
+        voices[place].pausedMilliseconds = isSpeaking ? 0 : Self.sum(voices[place].pausedMilliseconds, milliseconds)
+    }
+
+    private static func sum(_ duration: Int, _ milliseconds: Int) -> Int {
+        duration > .max - milliseconds ? duration : duration + milliseconds
     }
 
     /// Chooses for the coming tick.
@@ -80,7 +97,7 @@ package struct SpeakerSelection: Sendable {
         }
         while let newcomer = loudestOutside() {
             if chosen.count >= speakersMax {
-                guard let weakest = weakestInside(), voices[newcomer].loudness > voices[weakest].threshold else { return }
+                guard let weakest = weakestInside(), voices[newcomer].recent > voices[weakest].threshold else { return }
                 drop(weakest)
             }
             voices[newcomer].isChosen = true
@@ -98,7 +115,7 @@ package struct SpeakerSelection: Sendable {
     private func loudestOutside() -> Int? {
         var loudest: Int?
         for place in voices.indices where voices[place].isThere && voices[place].isAudible && !voices[place].isChosen {
-            if let other = loudest, voices[other].loudness >= voices[place].loudness { continue }
+            if let other = loudest, voices[other].recent >= voices[place].recent { continue }
             loudest = place
         }
         return loudest

@@ -83,6 +83,10 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
                     continue
                 }
                 enter(packet)
+            } else if isBuildingUp(wanted: wanted, now: now) {
+                outcome.decision = .conceal
+                conceal()
+                continue
             }
             if fill(pullCount, now: now) { outcome.isAudible = true }
         }
@@ -102,6 +106,15 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         return due >= (isStarved ? wanted / 2 : wanted)
     }
 
+    /// A queue grows on the way, and what plays was caught up with: without a little more to go on with it would be again and again, and there would be too little
+    /// sound at a time to stretch.
+    func isBuildingUp(wanted: Int64, now: Int64) -> Bool {
+        guard isStarved, bridged > 0, bridged < Self.buildingPullsMax * pullCount, !isDraining, let packet = store.first else { return false }
+        return target.isGrowing(recent: arrivals.recent) && delay(of: packet.ticks, now: now) < wanted
+    }
+
+    private static var buildingPullsMax: Int { 4 }
+
     /// Makes the lost packet of what the one after it carries.
     private mutating func recover(_ packet: StoredPacket, gap: Int64) -> Bool {
         let redundant = min(decoder.redundantSampleCount(of: store.payload(0)), packetCountMax)
@@ -120,13 +133,15 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         return true
     }
 
-    /// Puts 10 ms of concealment on the queue: the decoder's, or where it has none, what was played last dying away.
+    /// Fills up 10 ms with concealment: the decoder's, then or where it has none, what was played last dying away, over the noise of the background, and in the end
+    /// silence. A decoder left to itself goes on hissing with what it takes for background.
     private mutating func conceal() {
-        var made = expansion.isConcealing ? 0 : QueueKernels.conceal(pullCount, by: &decoder, into: &queue, room: packetCountMax)
+        let isBrief = bridged < configuration.sampleRate * Self.decodersConcealmentMilliseconds / 1_000
+        var made = expansion.isConcealing || !isBrief ? 0 : QueueKernels.conceal(pullCount, by: &decoder, into: &queue, room: packetCountMax)
         if made <= 0 {
             made = pullCount - queue.count
-            QueueKernels.conceal(
-                made, by: &expansion, over: &noise, isNoisy: !configuration.isMeasurement, into: &queue, room: packetCountMax)
+            let isNoisy = !configuration.isMeasurement && bridged < configuration.sampleRate * Self.noiseMillisecondsMax / 1_000
+            QueueKernels.conceal(made, by: &expansion, over: &noise, isNoisy: isNoisy, into: &queue, room: packetCountMax)
         }
         let isSilent = QueueKernels.isQuiet(made, behind: &queue, power: 1e-7)
         queue.commit(made)

@@ -18,7 +18,7 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         outcome.mediaTimestamp = timeline.timestamp(of: endTicks - scale.ticks(samples: queue.count))
         outcome.decision = adjust(wanted: wanted, now: now)
         outcome.isAudible = queue.count > 0
-        let decoded = fill(pullCount, now: now)
+        let decoded = isBuildingUp(wanted: wanted, now: now) ? false : fill(pullCount, now: now)
         outcome.isAudible = outcome.isAudible && bridged == 0 || decoded
         if queue.count < pullCount { bridge(wanted: wanted, now: now, outcome: &outcome) }
         queue.play(pullCount, into: &samples, at: 0)

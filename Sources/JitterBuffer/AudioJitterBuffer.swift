@@ -58,6 +58,10 @@ package struct AudioJitterBuffer<Decoder: JitterDecoder & ~Copyable>: ~Copyable 
 
     /// Without any packet for so long, the stream counts as stopped: nothing is concealed any more.
     static var starvedSecondsMax: Int { 10 }
+    /// Longer than that nobody believes what a decoder makes of nothing.
+    static var decodersConcealmentMilliseconds: Int { 100 }
+    /// And longer than that the background is no comfort any more: the sender has stopped.
+    static var noiseMillisecondsMax: Int { 1_000 }
 
     /// - Precondition: the decoder makes 8 to 48 kHz and 1 or 2 channels, as the configuration says.
     package init(_ configuration: JitterConfiguration, decoder: consuming Decoder) {

@@ -14,8 +14,8 @@ package struct ComfortNoise: ~Copyable {
     private var presence: Float = 0
     package private(set) var hasLearned = false
 
-    /// Background louder than this (−36 dBFS) is no background.
-    private static var powerMax: Float { 2.5e-4 }
+    /// Background louder than this (−42 dBFS) is no background.
+    private static var powerMax: Float { 6.3e-5 }
     /// A stretch may have this much more power than the least so far, and be background.
     private static var tolerance: Float { 2 }
     /// The bound's growth per 10 ms: it doubles in 3.5 s.

@@ -20,7 +20,7 @@ package struct DelayPolicy: Sendable, Hashable {
                 latePart: 0.03, price: 0.2, memory: 8_000_000, delayMin: 2_000, delayMax: 600_000, delayAtFirst: 40_000, excessMax: 300_000)
         case .balanced:
             self.init(
-                latePart: 0.015, price: 0.1, memory: 10_000_000, delayMin: 2_000, delayMax: 1_200_000, delayAtFirst: 50_000,
+                latePart: 0.015, price: 0.11, memory: 10_000_000, delayMin: 2_000, delayMax: 1_200_000, delayAtFirst: 50_000,
                 excessMax: 500_000)
         case .smooth:
             self.init(
@@ -56,7 +56,7 @@ package struct DelayTarget: Sendable {
     /// Beyond the quantile: what the beats of the two ends cost.
     private static var margin: Int64 { 1_000 }
     /// And while a queue grows: what it grows by until the delay has followed.
-    private static var growth: Int64 { 20_000 }
+    private static var growth: Int64 { 40_000 }
     /// The first target is left over so long.
     private static var learningMicroseconds: Int64 { 2_000_000 }
     /// A delay above the ordinary by so much, and above twice the ordinary, is a stall.
@@ -126,7 +126,11 @@ package struct DelayTarget: Sendable {
 
     /// The target while everything that comes is late by `recent`: waiting for less is in vain, and the queue that makes it so may go on growing.
     package func microseconds(recent: Int64) -> Int64 {
-        let target = microseconds
-        return pinned == nil && recent + Self.growth > target && recent > ordinary ? recent + Self.growth : target
+        isGrowing(recent: recent) ? recent + Self.growth : microseconds
+    }
+
+    /// Whether a queue has grown on the way beyond the target.
+    package func isGrowing(recent: Int64) -> Bool {
+        pinned == nil && recent > ordinary && recent + Self.growth > microseconds
     }
 }

@@ -22,6 +22,7 @@ package struct PlayoutControl: Sendable {
     /// What one fast stretch may take out of sound that is not silence: twice the speed.
     private static let fastMicrosecondsMax: Int64 = 10_000
     private static let fastThreshold: Int64 = 30_000
+    private static let fastExpandThreshold: Int64 = 12_000
 
     package enum Advice: Sendable, Hashable {
         case keep
@@ -52,6 +53,8 @@ package struct PlayoutControl: Sendable {
             return removed <= -Self.stretchMicrosecondsMin ? .expand(-removed) : .keep
         }
         if excess > Self.fastThreshold { return .fastAccelerate(min(excess, Self.fastMicrosecondsMax)) }
+        // A queue grows on the way faster than stretches with rests between them can follow.
+        if -excess > Self.fastExpandThreshold { return .expand(-excess) }
         guard now >= restUntil else { return .keep }
         if excess > max(Self.thresholdMin, target / 8) { return .accelerate(excess) }
         if -excess > max(Self.expandThresholdMin, target / 16) { return .expand(max(-excess, Self.expandedMicroseconds)) }

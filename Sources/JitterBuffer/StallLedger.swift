@@ -11,6 +11,8 @@ struct StallLedger: Sendable {
 
     private static var stallsMax: Int { 24 }
     static var windowMicroseconds: Int64 { 30_000_000 }
+    /// Two stalls at once are no rate.
+    private static var spanMicrosecondsMin: Int64 { 5_000_000 }
     /// An interruption is a nuisance of its own, however short.
     private static var eventMicroseconds: Int64 { 20_000 }
     /// What lasts longer is no stall but another path or a sender that paused: the reference follows.
@@ -21,6 +23,7 @@ struct StallLedger: Sendable {
     private var count = 0
     private var open: Stall?
     private var openSince: Int64 = 0
+    private var began: Int64?
 
     /// Whether packets of a stall are coming in.
     var isOpen: Bool { open != nil }
@@ -33,6 +36,7 @@ struct StallLedger: Sendable {
     ///   - threshold: a delay above is a stall.
     /// - Returns: whether the packet is of a stall, so nothing for the histogram.
     mutating func take(delay: Int64, gap: Int64, arrival: Int64, threshold: Int64) -> Bool {
+        if began == nil { began = arrival }
         if var stall = open {
             if arrival - openSince > Self.stallMicrosecondsMax {
                 open = nil
@@ -83,8 +87,9 @@ struct StallLedger: Sendable {
     mutating func level(now: Int64, price: Double) -> Int64 {
         while count > 0, now - self[0].at > Self.windowMicroseconds { dropOldest() }
         guard count >= 2 else { return 0 }
-        // Where more came than are kept, those that are kept tell of a shorter time.
-        let span = count == Self.stallsMax ? max(now - self[0].at, 1_000_000) : Self.windowMicroseconds
+        // Where more came than are kept, or it has not been going on for long, they tell of a shorter time.
+        let oldest = count == Self.stallsMax ? self[0].at : began ?? now
+        let span = min(max(now - oldest, Self.spanMicrosecondsMin), Self.windowMicroseconds)
         let pricePerMicrosecond = price / 1000 * Double(span) / 1000
         var highest = 0
         for place in 1..<count where self[place].height > self[highest].height { highest = place }

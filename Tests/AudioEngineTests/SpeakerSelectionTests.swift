@@ -64,6 +64,27 @@ struct SpeakerSelectionTests {
         #expect(chosen[59] == [0, 1, 2] && chosen[60] == [0, 1, 3])
     }
 
+    @Test(
+        "who has fallen to the noise of his room gives way within 200 ms to whoever speaks, however loud he was",
+        arguments: [-9, -20, -40] as [Float], [0, 5, 15, 50])
+    func noise(newcomer: Float, pauseTicks: Int) throws {
+        var selection = Self.make(4, speakers: 3)
+        let begins = 100 + pauseTicks
+        let chosen = Self.run(
+            &selection, ticks: 300, { place, tick in place == 3 ? (tick < begins ? -127 : newcomer) : tick < 100 ? -3 : -50 - Float(place) }, places: 4)
+        let heard = try #require(chosen.firstIndex { $0.contains(3) })
+        #expect(heard <= max(begins, 100 + SpeakerSelection.pauseMilliseconds / 20))
+        #expect(chosen[heard...].allSatisfy { $0.contains(3) && $0.count == 3 })
+    }
+
+    @Test("noise takes nobody's place: neither a speaker's between two words, nor that of other noise")
+    func noiseStaysOut() {
+        var selection = Self.make(4, speakers: 3)
+        let chosen = Self.run(
+            &selection, ticks: 500, { place, tick in place == 3 ? -45 : tick % 20 < 12 ? -20 : -48 }, places: 4)
+        #expect(chosen.dropFirst(1).allSatisfy { $0 == [0, 1, 2] })
+    }
+
     @Test("the same loudness does not come in while all places are taken")
     func equal() {
         var selection = Self.make(4, speakers: 3)

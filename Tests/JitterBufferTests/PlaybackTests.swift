@@ -81,6 +81,36 @@ struct PlaybackTests {
         #expect(abs(Double(playback.statistics.driftPartsPerMillion) - ppm) < 30)
     }
 
+    @Test("a link that is too slow for two seconds is followed, and leaves no delay behind")
+    func ramp() {
+        // Each packet 3.5 ms later than the one before, four times; then all that queued up at once.
+        let trace = Trace.make(seconds: 60, isOrdered: true) { place, _ in
+            let slow = place % 500 - 300
+            return 2_000 + (slow > 0 && slow <= 100 ? Int64(slow) * 3_500 : 0)
+        }
+        let playback = Playback.play(trace, tailMilliseconds: 0)
+        #expect(playback.concealedRatio <= 0.03)
+        #expect(playback.statistics.interruptions == 0)
+        // A second after each, as before.
+        for end in stride(from: 900, to: 6_000, by: 1_000) {
+            #expect((playback.delays[end..<min(end + 300, playback.delays.count)].max() ?? 0) <= 40)
+        }
+    }
+
+    @Test("who pulls unevenly has that added to the target: hardly anything is concealed for it")
+    func unevenPulls() {
+        var bench = Bench()
+        for sequence in 0..<1_000 as Range<UInt32> {
+            bench.offer(sequence)
+            // Pulls at 0, 16, 20, 36 … ms: every second one is 6 ms late.
+            bench.pull()
+            bench.now += 6
+            bench.pull()
+            bench.now -= 6
+        }
+        #expect(Double(bench.buffer.statistics.concealedSamples) / Double(bench.buffer.statistics.samplesPlayed) < 0.005)
+    }
+
     @Test("a lone spike of one packet costs no more than itself")
     func spike() {
         let trace = Trace.make(seconds: 30, isOrdered: false) { place, _ in place % 500 == 400 ? 180_000 : 2_000 }
