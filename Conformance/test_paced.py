@@ -138,6 +138,34 @@ def test_streams_to_come_are_paced(stage: Stage) -> None:
     assert buffers >= 1
 
 
+def test_the_first_frames_of_a_stream_to_come_are_not_missed(stage: Stage) -> None:
+    """The publisher hears that it may send when the relay's buffer has asked for the stream."""
+    bob, ann, cid = stage.join("bob"), stage.join("ann"), stage.join("cid")
+    for listener in (ann, cid):
+        listener.ask("subscribe", all=True, delivery="paced", delay=PATIENT)
+    for _ in range(5):
+        voice = Voice(bob, Packets(PACKETS))
+        voice.send(5)
+        for listener in (ann, cid):
+            assert wait_frames(listener, voice.stream, 5)[0].sequence == 0
+
+
+def test_changes_of_delivery_are_bounded(stage: Stage) -> None:
+    """Each may have the relay make encoders; meanwhile another's sound comes as ever."""
+    bob, ann, cid = stage.join("bob"), stage.join("ann"), stage.join("cid")
+    voice = Voice(bob, TONE)
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=PATIENT)
+    with Speaking(voice):
+        wait_frames(ann, voice.stream, 5)
+        numbers = [cid.send("subscribe", streams=[voice.stream], delivery="paced", late="conceal", delay=number) for number in range(100)]
+        answers = [cid.wait(f"answer {number}", lambda number=number: cid.answers.get(number)) for number in numbers]
+        ann.frames.clear()
+        frames = wait_frames(ann, voice.stream, 30)
+    codes = [answer.get("code", "ok") for answer in answers]
+    assert set(codes) == {"ok", "pending"} and codes.count("ok") < 60
+    assert set(steps(frames)) == {(1, 960)}
+
+
 def test_an_ended_stream_is_played_out(stage: Stage) -> None:
     bob, ann = stage.join("bob"), stage.join("ann")
     voice = Voice(bob, Packets(PACKETS))

@@ -18,6 +18,8 @@ enum AudioWork: Sendable {
     case mixOutput(MixOrder)
     case unmixOutput(RoomNumber, ParticipantID)
     case gain(RoomNumber, ParticipantID, MixGain)
+    /// A stream's publisher measures: nothing is done to its sound but what a lost packet makes necessary; or it does no more.
+    case measure(RoomNumber, stream: UInt32, Bool)
     /// The loop has nothing of the room any more.
     case forget(RoomNumber, loop: Int)
 }

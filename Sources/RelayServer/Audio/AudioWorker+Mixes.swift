@@ -93,6 +93,7 @@ extension AudioWorker {
 
     func setGain(_ room: RoomNumber, _ participant: ParticipantID, _ gain: MixGain) {
         guard let mix = mix(of: room), let output = mix.outputs[participant.value] else { return }
+        if let stream = gain.stream, self.stream(room, stream)?.mix !== mix { return }
         let isUnity = gain.volume == 1 && gain.pan == 0
         if output.gains.isEmpty, !isUnity, mix.personalCount >= limits.mixPersonalMax {
             counters.gainsRefused &+= 1
@@ -136,7 +137,7 @@ extension AudioWorker {
         if profile != mix.profile {
             mix.profile = profile
             for stream in streams(of: mix.room) where stream.isMixed && stream.unmixed == nil {
-                mix.mixer.configureInput(stream.id, profile: profile, isMeasurement: false)
+                mix.mixer.configureInput(stream.id, profile: profile, isMeasurement: stream.isMeasurement)
             }
         }
         for stream in streams(of: mix.room) where stream.isMixed { settle(stream) }
@@ -161,7 +162,9 @@ extension AudioWorker {
         guard !stream.isEncrypted else { return leaveOut(stream, .encrypted) }
         guard let description = AudioStreamDescription(stream.entry.info) else { return leaveOut(stream, .codec) }
         do throws(AudioFault) {
-            try mix.mixer.addInput(stream.id, participant: stream.entry.publisher.value, description, profile: mix.profile)
+            try mix.mixer.addInput(
+                stream.id, participant: stream.entry.publisher.value, description, profile: mix.profile,
+                isMeasurement: stream.isMeasurement)
             stream.unmixed = nil
             for (id, output) in mix.outputs where output.isMade {
                 for gain in output.gains where gain.stream == stream.id { apply(gain, to: id, mix, rampMilliseconds: 0) }
@@ -216,6 +219,15 @@ extension AudioWorker {
         for buffer in stream.buffers where buffer.isConcealing { giveUpConcealing(buffer, stream, .encrypted) }
     }
 
+    func measure(_ room: RoomNumber, _ id: UInt32, _ isMeasurement: Bool) {
+        guard let stream = stream(room, id), stream.isMeasurement != isMeasurement else { return }
+        stream.isMeasurement = isMeasurement
+        if let mix = stream.mix, stream.unmixed == nil {
+            mix.mixer.configureInput(stream.id, profile: mix.profile, isMeasurement: isMeasurement)
+        }
+        for buffer in stream.buffers { buffer.measure(isMeasurement || buffer.variant.isMeasurement) }
+    }
+
     func resetMixed(_ stream: WorkerStream) {
         if let mix = stream.mix, stream.unmixed == nil { mix.mixer.resetInput(stream.id) }
     }
@@ -226,6 +238,7 @@ extension AudioWorker {
         countDeparted(mix, stream)
         if stream.unmixed == nil { mix.mixer.removeInput(stream.id) }
         stream.leaveMix()
+        for id in mix.outputs.keys { mix.outputs[id]?.gains.removeAll { $0.stream == stream.id } }
         guard let waiting = live.first(where: { $0.mix === mix && $0.unmixed == .limit && $0.endsBy == nil }) else { return }
         admit(waiting, to: mix)
         settle(waiting)

@@ -28,6 +28,7 @@ final class AudioWorker {
     var counters = AudioCounters()
     private var ringsWritten: [Bool]
     private var mail: [LoopMessage] = []
+    private var mailPlace = 0
     private var outbox: [[LoopMessage]]
     /// Streams that end when their buffers are played out.
     var ending: [Handle] = []
@@ -49,6 +50,7 @@ final class AudioWorker {
 
     /// Frames taken from one ring before what is due is done.
     private static let framesPerTurn = 512
+    private static let mailMillisecondsPerTurn: UInt64 = 2
     /// Deadlines that are closer together are met together.
     private static let resolutionNanoseconds: UInt64 = 1_000_000
     private static let publishMilliseconds: UInt64 = 250
@@ -94,12 +96,12 @@ final class AudioWorker {
         shared.wakes[index].reset()
         timer.reset()
         // Frames go before the messages that were posted after them.
-        shared.mailboxes[index].drain(into: &mail)
-        let hasMore = drainRings()
-        for message in mail { handle(message) }
-        mail.removeAll(keepingCapacity: true)
+        if mail.isEmpty { shared.mailboxes[index].drain(into: &mail) }
+        let hasFrames = drainRings()
+        // Whatever is asked for, what is due is not late for it.
         releaseDue()
         tickMixes()
+        let hasMore = handleMail() || hasFrames
         finishEnded()
         wakeRings()
         retryOutbox()
@@ -273,11 +275,32 @@ final class AudioWorker {
         }
     }
 
+    /// Handles mail for as long as a turn may take with it; what is left has its turn in the next, before what comes after it.
+    ///
+    /// - Returns: whether some is left.
+    private func handleMail() -> Bool {
+        let end = MonotonicClock.now().advanced(byMilliseconds: AudioWorker.mailMillisecondsPerTurn)
+        while mailPlace < mail.count {
+            handle(mail[mailPlace])
+            mailPlace += 1
+            if MonotonicClock.now() >= end { break }
+        }
+        guard mailPlace == mail.count else { return true }
+        mail.removeAll(keepingCapacity: true)
+        mailPlace = 0
+        return false
+    }
+
     private func handle(_ message: LoopMessage) {
         hasUnpublished = true
         switch message {
         case .stop: isStopping = true
         case .audioWork(let work): handle(work)
+        // Behind what the loops with subscribers have asked for: the publisher's loop hears of that first.
+        case .published(let address, let requestID, let room, let result, let via):
+            post(
+                .published(address, requestID: requestID, room, result, via: via.isEmpty ? [EventLoop.askedWorker] : Array(via.dropFirst())),
+                to: via.first ?? address.loop)
         // What is for everybody, or for whoever asked for a stream, means nothing here.
         default: break
         }
@@ -293,6 +316,7 @@ final class AudioWorker {
         case .mixOutput(let order): mixOutput(order)
         case .unmixOutput(let room, let participant): unmixOutput(room, participant)
         case .gain(let room, let participant, let gain): setGain(room, participant, gain)
+        case .measure(let room, let stream, let isMeasurement): measure(room, stream, isMeasurement)
         case .forget(let room, let loop): forget(room, loop)
         }
     }

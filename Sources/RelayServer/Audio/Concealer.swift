@@ -29,13 +29,14 @@ struct Concealer: ~Copyable {
     private var isBeginning = true
 
     /// - Throws: `unsupportedCodec` for all but Opus, since the stream's codec stays what it is.
-    init(_ info: RelayMessage.StreamInfo, _ variant: PacedVariant) throws(AudioFault) {
-        guard let description = AudioStreamDescription(info), description.codec == .opus else { throw .unsupportedCodec }
+    init(_ info: RelayMessage.StreamInfo, _ variant: PacedVariant, isMeasurement: Bool) throws(AudioFault) {
+        guard let description = AudioStreamDescription(info), Concealer.conceals(info) else { throw .unsupportedCodec }
         let channels = min(Int(description.channels), 2)
         let decoder = try StreamDecoder(description, outputRate: Concealer.sampleRate, outputChannels: channels)
         var configuration = PacedBuffer.configuration(info, variant)
         configuration.sampleRate = Concealer.sampleRate
         configuration.channels = channels
+        configuration.isMeasurement = isMeasurement
         let encoder = try OpusFrameEncoder(
             sampleRate: Concealer.sampleRate, channels: channels, OpusSettings(bitsPerSecond: channels == 2 ? 48_000 : 32_000))
         self.channels = channels
@@ -44,6 +45,17 @@ struct Concealer: ~Copyable {
         stream = StreamID(info.stream)
         ticksPerFrame = UInt32(clamping: info.ticksPerSecond / 50)
         samples = [Float](repeating: 0, count: Concealer.pullCount * 2 * channels)
+    }
+
+    /// Whether it is a stream that is decoded here and stays what it is.
+    static func conceals(_ info: RelayMessage.StreamInfo) -> Bool {
+        AudioStreamDescription(info).map { $0.codec == .opus && (1...2).contains($0.channels) } ?? false
+    }
+
+    mutating func measure(_ isMeasurement: Bool) {
+        var configuration = buffer.configuration
+        configuration.isMeasurement = isMeasurement
+        buffer.configure(configuration)
     }
 
     var statistics: JitterStatistics { buffer.statistics }

@@ -38,7 +38,9 @@ struct PacedWish: Sendable, Equatable {
     }
 
     func variant(in mode: Mode?) -> PacedVariant {
-        PacedVariant(conceals: conceals, profile: profile ?? JitterProfile(mode: mode), pinnedMilliseconds: pinnedMilliseconds)
+        PacedVariant(
+            conceals: conceals, profile: profile ?? JitterProfile(mode: mode), pinnedMilliseconds: pinnedMilliseconds,
+            isMeasurement: conceals && mode == .measurement)
     }
 }
 
@@ -47,6 +49,8 @@ struct PacedVariant: Sendable, Hashable {
     let conceals: Bool
     let profile: JitterProfile
     let pinnedMilliseconds: Int?
+    /// Nothing is done to the sound but what a lost packet makes necessary: no time stretch, no comfort noise.
+    var isMeasurement = false
 }
 
 extension JitterProfile {

@@ -12,13 +12,14 @@ extension EventLoop {
     func enterMix(_ channel: Channel, _ membership: Membership, channels: Int) {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
+        for slot in room.foreignSlots(to: membership.participant) where room.fanout.streams[slot.index].lane == .audio {
+            letGo(membership, room.fanout.streams[slot.index].id, unless: nil)
+        }
         if membership.mix != nil {
             membership.mix?.channels = channels
             followMix(channel, membership)
+            releaseInterest(room)
             return
-        }
-        for slot in room.foreignSlots(to: membership.participant) where room.fanout.streams[slot.index].lane == .audio {
-            letGo(membership, room.fanout.streams[slot.index].id, unless: nil)
         }
         // What comes first, comes here: see MixPlacement.
         guard let slot = mixSlot(room, place: channels - 1, channels: channels) else { return }

@@ -98,6 +98,22 @@ extension EventLoop {
         return slot
     }
 
+    /// In the way of an answer to `publish`: it has passed the room's worker for sound.
+    static let askedWorker = -1
+
+    /// Passes an answer to `publish` on to the publisher's loop: behind what this loop asks of the room's worker for it, where there is such, so that the worker has asked for the
+    /// stream before the publisher hears that it may send.
+    func passOn(_ address: MemberAddress, _ requestID: UInt64, _ number: RoomNumber, _ result: Result<UInt32, Refusal>, via: [Int]) {
+        let isAsked = via == [EventLoop.askedWorker]
+        var via = isAsked ? [] : via
+        if !isAsked, case .success = result, let worker = room(number)?.deliveries?.worker, !via.contains(worker) { via.append(worker) }
+        guard address.loop == index, via.isEmpty else {
+            published(address, requestID, number, result, via: via)
+            return
+        }
+        published(address.token, requestID, number, result)
+    }
+
     // MARK: What is wanted
 
     /// What is wanted in a slot that the relay makes may have changed: the worker hears of it.
@@ -156,6 +172,7 @@ extension EventLoop {
 
     /// A client's audio session is for something else than before: who has not said how careful its buffers are to be gets others.
     func followMode(_ channel: Channel) {
+        if let membership = channel.membership { tellMeasurement(membership) }
         guard let membership = channel.membership, membership.room.deliveries != nil else { return }
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
@@ -178,6 +195,22 @@ extension EventLoop {
         let slots = room.fanout.subscribed(subscriber).filter { room.fanout.streams[$0.index].isDerived }
         for slot in slots { room.fanout.startAfresh(subscriber, slot, now: now) }
         followHold(room, slots)
+    }
+
+    /// The room's worker hears, with its first interest in a stream, whether the publisher measures.
+    func tellMeasurement(_ room: LocalRoom, _ slot: StreamSlot, to loop: Int) {
+        let entry = room.routes[slot.index].entry
+        guard loop >= shared.loops, let channel = channels[Handle(packed: entry.address.token)] else { return }
+        let isMeasurement = channel.audio?.snapshot?.mode == .measurement
+        post(.audioWork(.measure(room.number, stream: entry.info.stream, isMeasurement)), to: loop)
+    }
+
+    /// The same when its mode changes.
+    private func tellMeasurement(_ membership: Membership) {
+        let room = membership.room
+        for stream in membership.published where stream.lane == .audio && !stream.hasEnded && room.fanout.isOpen(stream.slot) {
+            for route in room.routes[stream.slot.index].remote { tellMeasurement(room, stream.slot, to: route.interest.loop) }
+        }
     }
 
     // MARK: From the worker

@@ -26,6 +26,8 @@ final class WorkerStream {
     var isEncrypted = false
     /// What the publisher's loop was told last.
     var asked: (isWanted: Bool, audio: WantedFormat?) = (false, nil)
+    /// Its publisher measures.
+    var isMeasurement = false
     /// The stream has ended: until then its buffers are played out.
     var endsBy: MonotonicInstant?
 
@@ -68,21 +70,25 @@ final class PacedBuffer {
     var routes: [Route] = []
     /// Frames pass as they came, late ones left out; of a buffer that conceals it is empty.
     var playout: PacedPlayout
-    /// `nil`: late frames are left out.
     private(set) var concealer: Concealer?
     /// Why it does not conceal though it was to.
     private(set) var reason: RelayMessage.UnmixedReason?
 
+    /// Of what is made: with the first frame, since it is much to make.
+    private let info: RelayMessage.StreamInfo
+    private var isMeasurement: Bool
+
     init(_ variant: PacedVariant, _ stream: WorkerStream) {
         self.variant = variant
+        info = stream.entry.info
+        isMeasurement = variant.isMeasurement || stream.isMeasurement
         playout = PacedPlayout(PacedBuffer.configuration(stream.entry.info, variant))
         guard variant.conceals else { return }
-        guard !stream.isEncrypted else {
+        if stream.isEncrypted {
             reason = .encrypted
-            return
+        } else if !Concealer.conceals(stream.entry.info) {
+            reason = .codec
         }
-        concealer = try? Concealer(stream.entry.info, variant)
-        if concealer == nil { reason = .codec }
     }
 
     static func configuration(_ info: RelayMessage.StreamInfo, _ variant: PacedVariant) -> JitterConfiguration {
@@ -103,7 +109,7 @@ final class PacedBuffer {
         return best
     }
 
-    var isConcealing: Bool { concealer != nil }
+    var isConcealing: Bool { variant.conceals && reason == nil }
 
     var nextDeadline: MonotonicInstant? { isConcealing ? concealer?.nextTick : playout.nextRelease }
 
@@ -113,11 +119,20 @@ final class PacedBuffer {
     var statistics: JitterStatistics { concealer?.statistics ?? playout.statistics }
 
     func conceal(_ header: MediaHeader, _ payload: RawSpan, _ table: RawSpan?, now: MonotonicInstant) {
+        if concealer == nil {
+            concealer = try? Concealer(info, variant, isMeasurement: isMeasurement)
+            if concealer == nil { reason = .codec }
+        }
         concealer?.insert(header, payload, table, now: now)
     }
 
     func tick(into frame: UnsafeMutableRawBufferPointer, now: MonotonicInstant) -> Int {
         unsafe concealer?.tick(into: frame, now: now) ?? 0
+    }
+
+    func measure(_ isMeasurement: Bool) {
+        self.isMeasurement = isMeasurement
+        concealer?.measure(isMeasurement)
     }
 
     func shed(_ ticks: UInt64) { concealer?.shed(ticks) }

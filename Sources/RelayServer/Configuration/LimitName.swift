@@ -96,7 +96,8 @@ extension ServerConfiguration {
     /// The keys' paths and the variables that set them: `tls.clientCertificates` is `SEGUE_TLS_CLIENT_CERTIFICATES`.
     static let settablePaths: [[String]] =
         [
-            ["listen"], ["node"], ["loops"], ["audioWorkers"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["congestionControl"], ["origins"], ["policy"],
+            ["listen"], ["node"], ["loops"], ["audioWorkers"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["congestionControl"], ["origins"],
+            ["policy"],
             ["state"], ["auditLog"],
             ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],

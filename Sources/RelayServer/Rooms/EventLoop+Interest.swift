@@ -63,6 +63,7 @@ extension EventLoop {
         room.routes[slot.index].remote[place].audio = audio
         if let audio, audio != .full { room.fitsFormats = true }
         if isNew {
+            tellMeasurement(room, slot, to: interest.loop)
             sendLadder(room, slot, to: interest.loop)
             if layers[0] == nil { sendCached(room, slot, room.fanout.cachedConfiguration(slot, 0), remote: place, group: GroupStamp(now, now: now)) }
         }

@@ -9,11 +9,7 @@ extension EventLoop {
         switch message {
         case .joined(let token, let requestID, let result): joined(token, requestID, result)
         case .published(let address, let requestID, let room, let result, let via):
-            if address.loop == index {
-                published(address.token, requestID, room, result)
-            } else {
-                published(address, requestID, room, result, via: via)
-            }
+            passOn(address, requestID, room, result, via: via)
         case .unpublished(let token, let requestID, let result): unpublished(token, requestID, result)
         case .waiting(let token, let requestID, let place): waiting(token, requestID, place)
         case .admitted(let token, let joined): admitted(token, joined)
@@ -159,7 +155,7 @@ extension EventLoop {
         }
     }
 
-    private func published(_ token: UInt64, _ requestID: UInt64, _ number: RoomNumber, _ result: Result<UInt32, Refusal>) {
+    func published(_ token: UInt64, _ requestID: UInt64, _ number: RoomNumber, _ result: Result<UInt32, Refusal>) {
         guard let channel = channels[Handle(packed: token)] else { return }
         channel.pendingPublishes -= 1
         switch result {

@@ -19,6 +19,8 @@ final class Membership {
     var playbacks: [SubscribedStream] = []
     /// Streams that it gets through a buffer of the relay's.
     var paced: [PacedSubscription] = []
+    /// Requests for paced or mixed delivery: each may have the relay make encoders.
+    var deliveryChanges: RequestBudget
     /// Its place in the room's mix, if it gets that.
     var mix: MixMembership?
     var chooser = LayerChooser()
@@ -34,6 +36,8 @@ final class Membership {
     /// Whether a frame must be looked at before it goes on.
     private(set) var isRestricted = false
 
+    static let deliveryChangesPerSecond = 10
+
     /// - Parameter spent: what the session has left of its bit rate since it was in a room before.
     init(
         room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle, admission: RoomAdmission, spent: BitRateBudget?,
@@ -45,6 +49,7 @@ final class Membership {
         self.subscriber = subscriber
         self.admission = admission
         held = HeldConfigurations(budget: budget)
+        deliveryChanges = RequestBudget(perSecond: Membership.deliveryChangesPerSecond, now: now)
         bitRate = spent
         limitBitRate(admission.settings.bitRateMax, now: now)
     }

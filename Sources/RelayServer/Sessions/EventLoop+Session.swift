@@ -237,6 +237,7 @@ extension EventLoop {
         if let member = request.wishOutOfRange ?? request.memberOfOtherDelivery { throw .badValue(member) }
         let wishes = SubscriptionWishes(request)
         var slots = try slots(membership, request)
+        guard wishes.delivery == .live || membership.deliveryChanges.take(byteCount: 0, now: now) else { throw .pending }
         if case .paced(let wish) = wishes.delivery { try checkVariants(channel, membership, slots, wish) }
         // Nothing can be refused any more.
         if request.all == true { membership.standing.all = wishes }

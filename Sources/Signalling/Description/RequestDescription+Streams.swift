@@ -74,7 +74,7 @@ extension RequestDescription {
             .required("subscribed", .list(of: .unsigned32), "The streams that the request named, or means at the moment."),
             .optional("mix", .reference(.mixInfo), "Mixed: the stream that has all audio but one's own."),
         ],
-        refusals: [.notInRoom, .badValue, .unknownStream, .deliveriesMax, .cannotStartPlaying, .category],
+        refusals: [.notInRoom, .badValue, .unknownStream, .pending, .deliveriesMax, .cannotStartPlaying, .category],
         [
             .init(#"{"type":"subscribe","id":7,"all":true,"delivery":"live"}"#, #"{"type":"ok","id":7,"subscribed":[1,2]}"#),
             .init(
