@@ -98,7 +98,18 @@ class Ear(threading.Thread):
 
     def sound(self, since: float = 0, until: float = float("inf")) -> np.ndarray:
         """What came between two times, decoded, each frame at the place that its timestamp says; nothing where none came. The first channel."""
-        frames = [frame for frame in list(self.frames) if since <= frame[0] < until]
+        return self.sound_of([frame for frame in list(self.frames) if since <= frame[0] < until])
+
+    def mark(self) -> int:
+        """How many frames the relay had sent when it was asked, all of which have come: a place in the mix, however late this side is."""
+        self.ask("time", clientTime=0)
+        return len(self.frames)
+
+    def between(self, start: int, end: int) -> np.ndarray:
+        """The sound between two places."""
+        return self.sound_of(self.frames[start:end])
+
+    def sound_of(self, frames: list[tuple[float, int, int, bytes]]) -> np.ndarray:
         assert frames, "no frame of the mix"
         decoder, first = OpusDecoder(self.channels), frames[0][2]
         span = (frames[-1][2] - first) & 0xFFFF_FFFF

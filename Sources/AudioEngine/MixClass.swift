@@ -59,8 +59,14 @@ struct MixClass: ~Copyable {
     }
 
     /// Takes an encoder, which goes on from the shared mix of the tick before; to be called before this tick's is made.
-    mutating func takeOwn(scratch: inout PacketSlots) -> Int? {
+    ///
+    /// - Parameter isFresh: it begins with silence instead, for whoever is in that mix himself.
+    mutating func takeOwn(isFresh: Bool, scratch: inout PacketSlots) -> Int? {
         guard let place = free.popLast() else { return nil }
+        if isFresh {
+            own[place].begin()
+            return place
+        }
         own[place].limiter.resume(from: shared.limiter)
         Self.warmUp(&own[place], sharedMix, scratch: &scratch)
         return place

@@ -22,6 +22,14 @@ struct MixLane: ~Copyable {
     /// Somebody comes who heard another lane, or none: the next packet refers to none before.
     mutating func breakPrediction() { encoder.breakPrediction() }
 
+    /// Begins with nothing before.
+    mutating func begin() {
+        limiter.reset()
+        encoder.reset()
+        encoder.breakPrediction()
+        silentMilliseconds = 0
+    }
+
     /// Begins as if it had encoded what was heard in the tick before, of which the first samples of the next packet are a part: windows overlap (RFC 6716 §4.3.7).
     ///
     /// - Parameters:

@@ -95,7 +95,6 @@ extension RoomMixer {
     private mutating func leaveClass(_ index: Int) {
         let place = outputs[index].mixClass
         if let own = outputs[index].own.take() { classes[place].giveBack(own) }
-        outputs[index].neededOwn = false
         classes[place].outputCount -= 1
         if classes[place].outputCount == 0 { classes.remove(classes.handle(at: place)) }
     }

@@ -61,7 +61,10 @@ extension RoomMixer {
     private mutating func takeOwn(_ index: Int) {
         let place = outputs[index].mixClass
         if classes[place].freeCount == 0 { try? classes[place].addOwn(configuration) }
-        outputs[index].own = classes[place].takeOwn(scratch: &packets)
+        // Who comes to this format while he is heard has never had its shared mix, and it has his voice.
+        let participant = outputs[index].format.participant
+        let isFresh = outputs[index].isNew && (outputs[index].neededOwn || contributions.contains { $0.participant == participant && $0.gain != 0 })
+        outputs[index].own = classes[place].takeOwn(isFresh: isFresh, scratch: &packets)
         warmUpsTotal &+= 1
     }
 

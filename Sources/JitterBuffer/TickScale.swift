@@ -35,7 +35,11 @@ package struct TickScale: Sendable, Hashable {
 
     package func microseconds(samples: Int) -> Int64 { Int64(samples) * 1_000_000 / sampleRate }
 
-    package func samples(microseconds: Int64) -> Int { Int(clamping: microseconds * sampleRate / 1_000_000) }
+    /// For spans: of more than an hour, where a caller's clock has jumped, an hour's.
+    package func samples(microseconds: Int64) -> Int {
+        let hour: Int64 = 3_600_000_000
+        return Int(clamping: min(max(microseconds, -hour), hour) * sampleRate / 1_000_000)
+    }
 }
 
 extension MonotonicInstant {

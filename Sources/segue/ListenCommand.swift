@@ -111,6 +111,10 @@ enum ListenCommand {
         }
         for stream in summary.streams {
             let client = summary.clients > 1 ? "client \(stream.client), " : ""
+            if stream.isInMix == true {
+                Console.out("\(client)stream \(stream.stream) \(Console.plain(stream.codec)) of \(Console.plain(stream.participant)): in the mix")
+                continue
+            }
             Console.out(
                 "\(client)stream \(stream.stream) \(Console.plain(stream.codec)) of \(Console.plain(stream.participant)): \(stream.frames) frames, "
                     + "\(stream.bytes) bytes, \(stream.missingFrames) missing\(gaps(stream.gaps)), \(stream.reorderedFrames) out of order\(layers(stream))"
@@ -190,6 +194,8 @@ struct ListenSummary: Encodable {
         var layers: [Layer] = []
         var layerChanges: UInt64 = 0
         var configurations: UInt64 = 0
+        /// It was heard in the relay's mix, and did not come by itself.
+        var isInMix: Bool?
         var hasEnded = false
         var unsavedFrames: UInt64 = 0
         var framesPath: String?

@@ -14,6 +14,8 @@ extension ListeningRoom {
         var played: PlayedStatistics?
         /// The relay's mix, which ends with the session.
         var isMix = false
+        /// It is heard in the mix, and does not come by itself.
+        var isInMix = false
         var problem: String?
         var account = SequenceAccount()
         var reporting: ReceiverReporting

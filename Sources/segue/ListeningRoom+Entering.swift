@@ -14,6 +14,7 @@ extension ListeningRoom {
     func add(_ info: RelayMessage.StreamInfo, of name: String, isMix: Bool = false, _ tag: Int) {
         var stream = Stream(info: info, participant: name, reporting: ReceiverReporting(info))
         stream.isMix = isMix
+        stream.isInMix = !isMix && info.kind == .audio && plan.delivery.delivery == .mixed
         stream.voice = voice(for: stream)
         if let recording, let folder = plan.folder, let description = MediaProtocol.StreamDescription(of: info) {
             let key = recordingsMade

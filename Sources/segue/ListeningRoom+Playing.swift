@@ -15,6 +15,22 @@ extension ListeningRoom {
             ["stream": "\(mix.stream)", "codec": mix.codec, "channels": "\(mix.channels)"])
     }
 
+    /// The relay cannot decode a stream: it is not in the mix, or not concealed.
+    func unmixed(_ news: RelayMessage.StreamUnmixed, _ tag: Int) {
+        for place in clients[tag].streams.indices where clients[tag].streams[place].info.stream == news.stream {
+            clients[tag].streams[place].isInMix = false
+        }
+        guard tag == 0 else { return }
+        let what = plan.delivery.delivery == .mixed ? "is not in the mix" : "comes with late frames left out, not concealed"
+        let why =
+            switch news.reason {
+            case .codec: "the relay does not decode its codec"
+            case .encrypted: "it is encrypted between the ends"
+            case .limit: "the mix has as many as it may"
+            }
+        tell("unmixed", "stream \(news.stream) \(what): \(why)", ["stream": "\(news.stream)", "reason": news.reason.rawValue])
+    }
+
     /// What is in the mix does not come by itself.
     func voice(for stream: Stream) -> Int? {
         guard let playback, stream.isMix || plan.delivery.delivery != .mixed, let description = PlayedDescription(stream.info) else { return nil }

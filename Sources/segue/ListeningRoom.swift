@@ -274,10 +274,7 @@ final class ListeningRoom {
             guard tag == 0 else { return }
             tell("gap", "stream \(gap.stream) lacks \(gap.frames) frames", ["stream": "\(gap.stream)", "frames": "\(gap.frames)"])
         case .streamUnmixed(let news):
-            guard tag == 0 else { return }
-            tell(
-                "unmixed", "stream \(news.stream) is not mixed: \(news.reason.rawValue)",
-                ["stream": "\(news.stream)", "reason": news.reason.rawValue])
+            unmixed(news, tag)
         case .layersWanted, .streamReport, .keepAlive: break
         case .keyFrameRequested, .welcome, .ok, .error: break
         case .participantInterrupted, .participantHeld, .participantRoute, .participantMode:
@@ -380,7 +377,7 @@ final class ListeningRoom {
                         client: tag + 1, participant: stream.participant, stream: stream.info.stream, kind: stream.info.kind.rawValue,
                         codec: stream.info.codec, frames: account.frames, bytes: account.bytes, missingFrames: account.missing, gaps: account.gaps,
                         reorderedFrames: account.reordered, layers: stream.layers.received, layerChanges: stream.layers.changes,
-                        configurations: stream.configurations, hasEnded: stream.hasEnded,
+                        configurations: stream.configurations, isInMix: stream.isInMix ? true : nil, hasEnded: stream.hasEnded,
                         unsavedFrames: stream.unsaved, framesPath: result?.framesPath, playablePaths: result?.playablePaths ?? [],
                         problem: result?.problem ?? stream.problem, played: stream.played.map { PlayedSummary($0) }))
             }

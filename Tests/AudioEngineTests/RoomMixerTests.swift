@@ -22,6 +22,25 @@ struct RoomMixerTests {
         #expect(20 * log10(level(1_000, 2) / level(1_000, 3)) < -60)
     }
 
+    @Test("who speaks while he comes into the mix, or into another format, does not hear himself either", arguments: [10, 20])
+    func selfExclusionAtEntry(tick: Int) throws {
+        var room = TestRoom(tick: tick)
+        try room.addTalker(1)
+        try room.addListener(2)
+        func speak(_ ticks: Int) { room.run(ticks: ticks) { _, start, count in TestSound.sine(440, amplitude: 0.5, count: count, from: start) } }
+        speak(50)
+        try room.addListener(1)
+        speak(5)
+        for bandwidth in [AudioBandwidth.wideband, .fullband, .narrowband] {
+            try room.mixer.setFormat(
+                output: 1, MixFormat(participant: 1, bandwidth: bandwidth, channels: 1, bitsPerSecond: 64_000, isMeasurement: false))
+            speak(5)
+        }
+        #expect(TestSound.amplitude(of: 440, in: room.heard(2).suffix(4_800)) > 0.45)
+        let peak = room.heard(1).map(\.magnitude).max() ?? 1
+        #expect(peak < 0.000_5, "he hears himself at \(peak)")
+    }
+
     private func log10(_ value: Double) -> Double { TestSound.decibels(value * value) / 20 }
 
     @Test("k + 1 encodes for N listeners", arguments: [10, 20])

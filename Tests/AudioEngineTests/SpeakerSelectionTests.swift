@@ -71,7 +71,8 @@ struct SpeakerSelectionTests {
         var selection = Self.make(4, speakers: 3)
         let begins = 100 + pauseTicks
         let chosen = Self.run(
-            &selection, ticks: 300, { place, tick in place == 3 ? (tick < begins ? -127 : newcomer) : tick < 100 ? -3 : -50 - Float(place) }, places: 4)
+            &selection, ticks: 300, { place, tick in place == 3 ? (tick < begins ? -127 : newcomer) : tick < 100 ? -3 : -50 - Float(place) },
+            places: 4)
         let heard = try #require(chosen.firstIndex { $0.contains(3) })
         #expect(heard <= max(begins, 100 + SpeakerSelection.pauseMilliseconds / 20))
         #expect(chosen[heard...].allSatisfy { $0.contains(3) && $0.count == 3 })

@@ -28,7 +28,7 @@ struct PacedPlayoutTests {
                 frame: unsafe frame.span.bytes, durationTicks: UInt32(trace.packetMicroseconds * 48 / 1000),
                 now: MonotonicInstant(nanoseconds: UInt64(arrival) * 1000))
         }
-        releaseDue(trace.arrivals.last!.1 + 3_000_000)
+        releaseDue((trace.arrivals.last?.1 ?? 0) + 3_000_000)
         return (releases, playout.statistics)
     }
 

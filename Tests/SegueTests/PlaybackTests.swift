@@ -114,6 +114,23 @@ struct PlaybackTests {
         #expect(player.open(99, try Self.description()) != nil, "no more than so many at once")
     }
 
+    @Test("of a paced stream, what comes behind the news of its end is heard, and what is made up after it is not counted")
+    func pacedEnd() throws {
+        var plan = PlaybackPlan(path: nil)
+        plan.isPaced = true
+        let player = Player(plan, start: Self.at(0))
+        #expect(player.open(1, try Self.description()) == nil)
+        _ = Self.play(player, milliseconds: 1_000)
+        player.end(1)
+        for tick in stride(from: 1_000, to: 2_000, by: 10) {
+            if tick < 1_400, tick % 20 == 0 { Self.insert(player, 1, Self.frame(tick / 20), at: tick) }
+            player.pull(now: Self.at(tick)) { _ in }
+        }
+        let statistics = try #require(player.statistics[1])
+        #expect(statistics.frames == 70 && statistics.buffer.concealedSamples < 960)
+        #expect(statistics.buffer.samplesPlayed > 1_350 * 48 && statistics.buffer.samplesPlayed < 1_500 * 48)
+    }
+
     @Test("what cannot be decoded is told or counted, and never heard")
     func undecodable() throws {
         let player = Player(PlaybackPlan(path: nil), start: Self.at(0))

@@ -11,6 +11,8 @@ struct PlaybackPlan: Sendable {
     var delay: Int?
     /// Nothing is done to the sound but what loss makes necessary.
     var isMeasurement = false
+    /// The relay holds frames back: those of a stream that has ended come behind the news of that.
+    var isPaced = false
 }
 
 /// How audio is asked for: as it comes, evenly, or as one mix.
@@ -58,6 +60,7 @@ struct ListenDelivery {
     func playback(path: String?) -> PlaybackPlan {
         var plan = PlaybackPlan(path: path)
         plan.channels = channels ?? 1
+        plan.isPaced = delivery == .paced
         plan.profile = profile.map { JitterProfile($0) } ?? .balanced
         // What the relay has spaced evenly is delayed there; one's own buffer has only the last link to even out.
         if delivery != .paced { plan.delay = delay }

@@ -52,7 +52,7 @@ final class Player {
 
     /// What is buffered is played, and then nothing more is expected.
     func end(_ key: Int) {
-        voice(key)?.end()
+        voice(key)?.end(isPaced: plan.isPaced)
     }
 
     /// All buffers begin anew, at the live edge: what they hold is dropped.

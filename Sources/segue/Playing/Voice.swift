@@ -22,9 +22,15 @@ final class Voice {
     /// Longer than any frame takes to come, shorter than what is heard as a gap.
     private static let holeMillisecondsMin: UInt64 = 60
     private static let holesMax = 1_000
+    /// How long after the last frame of a stream that has ended another may come.
+    private static let lastFramesMilliseconds: UInt64 = 200
     private static let piecesPerSecond = 50.0
 
     private var isEnding = false
+    /// Nothing is taken any more.
+    private var isClosed = false
+    /// Of an ending stream, as they were when it had been played to its end: what is made up after that is no loss.
+    private var final: JitterStatistics?
     /// It has ended, and all of it was played.
     private(set) var isOver = false
 
@@ -48,7 +54,7 @@ final class Voice {
     }
 
     func insert(_ frame: RawSpan, now: MonotonicInstant) {
-        guard !isEnding, let header = try? MediaHeader(parsing: frame), header.kind == .audio else { return }
+        guard !isClosed, let header = try? MediaHeader(parsing: frame), header.kind == .audio else { return }
         guard !header.flags.contains(.encrypted) else {
             encrypted += 1
             return
@@ -98,8 +104,11 @@ final class Voice {
                 seconds: Double(arrival.at.nanoseconds(since: start)) / 1e9, milliseconds: Double(now.nanoseconds(since: arrival.at)) / 1e6))
     }
 
-    func end() {
+    /// - Parameter isPaced: its last frames come behind the news of its end, evenly.
+    func end(isPaced: Bool) {
         isEnding = true
+        guard !isPaced else { return }
+        isClosed = true
         buffer.flush()
     }
 
@@ -121,12 +130,22 @@ final class Voice {
     func pull(into samples: inout [Float], now: MonotonicInstant) -> Bool {
         var span = samples.mutableSpan
         let outcome = buffer.pull(into: &span, now: now)
-        if isEnding, buffer.levelMilliseconds == 0, !outcome.isAudible { isOver = true }
+        if isEnding { lookAtEnd(isAudible: outcome.isAudible, now: now) }
         return outcome.isAudible || outcome.decision != .wait
     }
 
+    private func lookAtEnd(isAudible: Bool, now: MonotonicInstant) {
+        guard buffer.levelMilliseconds == 0 else {
+            final = nil
+            return
+        }
+        if isClosed { return isOver = !isAudible }
+        if final == nil { final = buffer.statistics }
+        isOver = arrival.map { now.milliseconds(since: $0.at) >= Self.lastFramesMilliseconds } ?? true
+    }
+
     var statistics: PlayedStatistics {
-        var statistics = PlayedStatistics(buffer: buffer.statistics)
+        var statistics = PlayedStatistics(buffer: final ?? buffer.statistics)
         statistics.frameMilliseconds = timescale > 0 ? Double(frameTicks) * 1_000 / timescale : 0
         statistics.frames = frames
         statistics.encrypted = encrypted
