@@ -248,6 +248,9 @@ def carried(request_type: str, member: str | None = None) -> dict:
     schema = DESCRIBED.messages[request_type]["payload"]
     example = next(example for example in DESCRIBED.examples(request_type) if member is None or member in example)
     kept = {*schema["required"], member} | set({"subscribe": ["sources"], "unsubscribe": ["streams"]}.get(request_type, []) if member != "all" else [])
+    # Members of a delivery go with that only.
+    if request_type == "subscribe":
+        kept |= {"late": {"delivery"}, "profile": {"delivery"}, "delay": {"delivery"}, "channels": {"delivery", "all"}}.get(member, set())
     sources = {"sources": ["screen"], "streams": [1]}
     whole = {**({name: sources[name] for name in kept if name in sources}), **example}
     return {name: value for name, value in whole.items() if name in kept}

@@ -148,7 +148,7 @@ def test_listen_and_room_show_tell_who_is_held(relay: Relay, media: list[Path]) 
         phone.finish()
     said = [line.split(" ", 1)[1] for line in texts if line.startswith("bob ") and not line.startswith("bob publishes")]
     assert said == [
-        *("came", "hears through builtInReceiver, talks through builtInMic"),
+        *("came", "has an audio session: playAndRecord", "hears through builtInReceiver, talks through builtInMic"),
         *("is interrupted (default)", "is held: nothing goes to it or comes from it", "is interrupted no more", "is held no more"),
     ]
     for told, route_count, reason in ((lines, 1, {"reason": "default"}), (later, 0, {})):

@@ -49,16 +49,6 @@ enum MixKernel {
         }
     }
 
-    @unsafe
-    static func isSilent(_ samples: UnsafePointer<Float>, count: Int) -> Bool {
-        var index = 0
-        while index < count {
-            if unsafe samples[index] != 0 { return false }
-            index += 1
-        }
-        return true
-    }
-
     /// The greatest magnitude.
     @unsafe
     static func peak(_ samples: UnsafePointer<Float>, count: Int) -> Float {

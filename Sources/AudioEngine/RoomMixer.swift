@@ -95,8 +95,6 @@ package struct RoomMixer: ~Copyable {
         return inputs[place].level.audioLevel
     }
 
-    /// How much later than it could have, the mix plays what comes in: what is held back for those who begin, and the limiter's look-ahead. Buffers and codecs come on top.
-    package static let addedMicroseconds = 7_500
 }
 
 /// Places by number: looked up by bisection, so that nothing is hashed for a frame.

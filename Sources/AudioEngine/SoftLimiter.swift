@@ -62,9 +62,6 @@ package struct SoftLimiter: ~Copyable {
         heldGain = 1
     }
 
-    /// Nothing is held and the gain is back: silence goes in and out.
-    var isIdle: Bool { unsafe MixKernel.isSilent(held, count: delay * channels) }
-
     private mutating func processPiece(_ samples: UnsafeMutablePointer<Float>) {
         let piece = delay * channels
         let needed = unsafe needs(peak: MixKernel.peak(samples, count: piece))

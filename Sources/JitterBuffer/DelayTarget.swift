@@ -116,8 +116,6 @@ package struct DelayTarget: Sendable {
         if let now { stalled = stalls.level(now: now, price: policy.price) }
     }
 
-    package var isPinned: Bool { pinned != nil }
-
     /// The target.
     package var microseconds: Int64 {
         if let pinned { return pinned }

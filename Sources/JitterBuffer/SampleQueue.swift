@@ -73,11 +73,6 @@ struct SampleQueue: ~Copyable {
         read += count
     }
 
-    /// Drops what waits; it is not history either.
-    mutating func dropWaiting() {
-        end = read
-    }
-
     /// Silence was played.
     mutating func removeAll() {
         unsafe block.update(repeating: 0)

@@ -27,7 +27,6 @@ struct StallLedger: Sendable {
 
     /// Whether packets of a stall are coming in.
     var isOpen: Bool { open != nil }
-    var stallCount: Int { count }
 
     /// Takes a packet's delay.
     ///
