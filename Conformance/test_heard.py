@@ -512,4 +512,6 @@ def test_ducking_is_heard_in_the_mix_as_a_ramp(relay: Relay, room: str, tmp_path
         # The decoder here begins in the middle of the mix: its own beginning is none.
         ramps = [gap for gap in heard.runs((levels < limits[0]) & (levels > limits[1])) if gap.start > 0.3]
         told = duck["rampMilliseconds"] / 1_000
+        # A level that touches the edge for a step breaks a ramp in two.
+        ramps = [ramp for ramp in ramps if ramp.seconds > 0.1]
         assert len(ramps) == 2 and all(0.5 * told < ramp.seconds < 1.2 * told for ramp in ramps), ramps
