@@ -88,9 +88,7 @@ extension RoomMixer {
         guard let header = try? MediaHeader(parsing: frame), let extensions = try? MediaExtensions(frame: frame, flags: header.flags) else {
             return inputPlaces[id] == nil ? nil : .malformed
         }
-        let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
-        guard let table = extensions.packetTable else { return insert(header: header, payload: payload, input: id, now: now) }
-        return insert(header: header, payload: payload, packetTable: PacketTable(frame.extracting(table)), input: id, now: now)
+        return insert(header: header, payload: extensions.payload(of: frame), packetTable: extensions.table(of: frame), input: id, now: now)
     }
 
     static var ticksPerSecond: Int { Int(MediaTimescale.audio.ticksPerSecond) }

@@ -135,4 +135,15 @@ package struct MediaExtensions: Hashable, Sendable {
             try table.validate(payloadByteCount: frame.byteCount - payloadOffset)
         }
     }
+
+    /// What follows header and extensions of the frame that these were read of.
+    @_lifetime(copy frame)
+    package func payload(of frame: RawSpan) -> RawSpan { frame.extracting(payloadOffset..<frame.byteCount) }
+
+    /// The frame's packet table; `nil` when it is one packet.
+    @_lifetime(copy frame)
+    package func table(of frame: RawSpan) -> PacketTable? {
+        guard let packetTable else { return nil }
+        return PacketTable(frame.extracting(packetTable))
+    }
 }

@@ -90,8 +90,7 @@ struct UnansweredTests {
     func lostOnTheWay() throws {
         // The second loop never runs, and its mailbox and what the first keeps for it are full.
         let relay = try TwoLoops(connectionsMax: 1, runsSecond: false) { loop in
-            while loop.shared.mailboxes[1].post(.stop) == .posted {}
-            loop.outbox[1] = Array(repeating: .stop, count: EventLoop.outboxMessagesMax)
+            while loop.post(.stop, to: 1) {}
         }
         let clients = try Clients(address: relay.address)
         let first = try clients.open()

@@ -53,19 +53,23 @@ struct BufferTotals: Sendable {
     var removedByAccelerate: UInt64 = 0
     var insertedByExpand: UInt64 = 0
 
-    mutating func add(_ other: JitterStatistics) {
-        inserted &+= other.packetsInserted
-        late &+= other.late
-        duplicates &+= other.duplicates
-        malformed &+= other.malformed
-        discarded &+= other.discarded
-        samplesPlayed &+= other.samplesPlayed
-        concealedSamples &+= other.concealedSamples
-        concealmentEvents &+= other.concealmentEvents
-        interruptions &+= other.interruptions
-        removedByAccelerate &+= other.removedByAccelerate
-        insertedByExpand &+= other.insertedByExpand
+    init() {}
+
+    init(_ statistics: JitterStatistics) {
+        inserted = statistics.packetsInserted
+        late = statistics.late
+        duplicates = statistics.duplicates
+        malformed = statistics.malformed
+        discarded = statistics.discarded
+        samplesPlayed = statistics.samplesPlayed
+        concealedSamples = statistics.concealedSamples
+        concealmentEvents = statistics.concealmentEvents
+        interruptions = statistics.interruptions
+        removedByAccelerate = statistics.removedByAccelerate
+        insertedByExpand = statistics.insertedByExpand
     }
+
+    mutating func add(_ statistics: JitterStatistics) { add(BufferTotals(statistics)) }
 
     mutating func add(_ other: BufferTotals) {
         inserted &+= other.inserted
@@ -115,21 +119,4 @@ struct AudioSnapshot: Sendable {
     }
 
     var pacedBuffers: Int { buffers.count { $0.name.paced != nil } }
-}
-
-/// The workers' latest, for `/metrics` and administrators on whichever loop they are asked for.
-final class AudioBoard: Sendable {
-    private let board: Locked<[AudioSnapshot]>
-
-    init(workers: Int) {
-        board = Locked(Array(repeating: AudioSnapshot(), count: workers))
-    }
-
-    func publish(_ snapshot: AudioSnapshot, worker: Int) {
-        board.withLock { $0[worker] = snapshot }
-    }
-
-    func snapshot() -> [AudioSnapshot] {
-        board.withLock { $0 }
-    }
 }

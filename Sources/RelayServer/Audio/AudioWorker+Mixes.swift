@@ -193,22 +193,12 @@ extension AudioWorker {
     }
 
     /// A frame of a stream that is to be heard in its room's mix.
-    func mix(_ stream: WorkerStream, _ header: MediaHeader, _ frame: RawSpan) {
+    func mix(_ stream: WorkerStream, _ header: MediaHeader, _ frame: RawSpan, _ extensions: MediaExtensions) {
         guard let mix = stream.mix, stream.unmixed == nil, mix.nextTick != nil else { return }
-        guard stream.timescale.isOther else {
-            _ = mix.mixer.insert(frame: frame, input: stream.id, now: now)
-            return
-        }
-        guard let extensions = try? MediaExtensions(frame: frame, flags: header.flags) else { return }
         var header = header
-        header.timestamp = stream.timescale.ticks(of: header.timestamp)
-        let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
-        if let table = extensions.packetTable {
-            _ = mix.mixer.insert(
-                header: header, payload: payload, packetTable: PacketTable(frame.extracting(table)), input: stream.id, now: now)
-        } else {
-            _ = mix.mixer.insert(header: header, payload: payload, input: stream.id, now: now)
-        }
+        if stream.timescale.isOther { header.timestamp = stream.timescale.ticks(of: header.timestamp) }
+        _ = mix.mixer.insert(
+            header: header, payload: extensions.payload(of: frame), packetTable: extensions.table(of: frame), input: stream.id, now: now)
     }
 
     /// A frame of a stream is encrypted between the ends: from here on nobody here decodes it.
@@ -257,18 +247,10 @@ extension AudioWorker {
     func tickMixes() {
         for mix in mixes {
             guard let due = mix.nextTick, due <= now else { continue }
-            var next = due
-            let late = now.nanoseconds(since: due)
-            if late > RoomMix.tickNanoseconds { counters.deadlineMisses &+= 1 }
-            if late > RoomMix.ticksMadeUpMax * RoomMix.tickNanoseconds {
-                // What cannot be made up for is left out, and the listeners' clocks go on.
-                let ticks = late / RoomMix.tickNanoseconds
-                counters.ticksShed &+= ticks
-                mix.shed(ticks)
-                next = next.advanced(byNanoseconds: ticks * RoomMix.tickNanoseconds)
-            }
-            mix.nextTick = next.advanced(byNanoseconds: RoomMix.tickNanoseconds)
-            counters.ticks &+= 1
+            // What is left out is left out for the listeners' clocks as well: they go on.
+            let left = countTick(due: due)
+            mix.shed(left)
+            mix.nextTick = due.advanced(byNanoseconds: (left + 1) * RoomMix.tickNanoseconds)
             mix.mixer.tick(now: now)
             counters.encodes &+= mix.mixer.encodesTotal &- mix.encodesCounted
             mix.encodesCounted = mix.mixer.encodesTotal

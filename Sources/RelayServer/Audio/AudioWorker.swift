@@ -26,10 +26,10 @@ final class AudioWorker {
     var handles: [StreamKey: Handle] = [:]
     var mixes: [RoomMix] = []
     var counters = AudioCounters()
-    private var ringsWritten: [Bool]
+    private var ringsOut: RingWriter
     private var mail: [LoopMessage] = []
     private var mailPlace = 0
-    private var outbox: [[LoopMessage]]
+    private var outbox: Outbox
     /// Streams that end when their buffers are played out.
     var ending: [Handle] = []
     private var publishesAt: MonotonicInstant
@@ -65,8 +65,8 @@ final class AudioWorker {
         selector = try Selector(calls: calls)
         timer = try AbsoluteTimer()
         unsafe packet = .allocate(byteCount: Concealer.packetBytesMax, alignment: 16)
-        ringsWritten = Array(repeating: false, count: shared.loops)
-        outbox = Array(repeating: [], count: shared.mailboxes.count)
+        ringsOut = RingWriter(shared.rings[index], wakes: shared.wakes)
+        outbox = Outbox(shared.mailboxes, messagesMax: AudioWorker.outboxMessagesMax)
         try selector.add(shared.wakes[index].descriptor, token: Token.wake, interest: .read)
         try selector.add(timer.descriptor, token: Token.timer, interest: .read)
     }
@@ -103,8 +103,8 @@ final class AudioWorker {
         tickMixes()
         let hasMore = handleMail() || hasFrames
         finishEnded()
-        wakeRings()
-        retryOutbox()
+        ringsOut.wake()
+        outbox.retry()
         publish()
         return hasMore
     }
@@ -117,7 +117,7 @@ final class AudioWorker {
         for mix in mixes { if let due = mix.nextTick { next = min(next, due) } }
         if !ending.isEmpty { next = min(next, now.advanced(byMilliseconds: 20)) }
         if hasUnpublished { next = min(next, publishesAt) }
-        if outbox.contains(where: { !$0.isEmpty }) { next = min(next, now.advanced(byMilliseconds: 1)) }
+        if !outbox.isEmpty { next = min(next, now.advanced(byMilliseconds: 1)) }
         guard next < .distantFuture else { return nil }
         return max(next, now.advanced(byNanoseconds: AudioWorker.resolutionNanoseconds))
     }
@@ -138,13 +138,7 @@ final class AudioWorker {
 
     private func tick(_ buffer: PacedBuffer) {
         guard let due = buffer.nextDeadline, due <= now else { return }
-        let late = now.nanoseconds(since: due)
-        if late > Concealer.tickNanoseconds { counters.deadlineMisses &+= 1 }
-        if late > RoomMix.ticksMadeUpMax * Concealer.tickNanoseconds {
-            counters.ticksShed &+= late / Concealer.tickNanoseconds
-            buffer.shed(late / Concealer.tickNanoseconds)
-        }
-        counters.ticks &+= 1
+        buffer.shed(countTick(due: due))
         let byteCount = unsafe buffer.tick(into: packet, now: now)
         guard byteCount > 0 else { return }
         counters.encodes &+= 1
@@ -152,6 +146,19 @@ final class AudioWorker {
         for route in buffer.routes where route.isActive {
             unsafe write(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(packet)[..<byteCount]), FrameTraits(rawValue: 0), to: route.interest)
         }
+    }
+
+    /// Counts a tick, and how late it is.
+    ///
+    /// - Returns: how many are to be left out before it: what cannot be made up for.
+    func countTick(due: MonotonicInstant) -> UInt64 {
+        counters.ticks &+= 1
+        let late = now.nanoseconds(since: due)
+        if late > RoomMix.tickNanoseconds { counters.deadlineMisses &+= 1 }
+        guard late > RoomMix.ticksMadeUpMax * RoomMix.tickNanoseconds else { return 0 }
+        let ticks = late / RoomMix.tickNanoseconds
+        counters.ticksShed &+= ticks
+        return ticks
     }
 
     // MARK: Frames
@@ -196,7 +203,7 @@ final class AudioWorker {
             noteEncrypted(stream)
         }
         if !stream.buffers.isEmpty { pace(stream, header, frame, extensions) }
-        if stream.isMixed { mix(stream, header, frame) }
+        if stream.isMixed { mix(stream, header, frame, extensions) }
     }
 
     private func pace(_ stream: WorkerStream, _ header: MediaHeader, _ frame: RawSpan, _ extensions: MediaExtensions) {
@@ -204,12 +211,7 @@ final class AudioWorker {
         let packet = JitterPacket(header)
         for buffer in stream.buffers where buffer.isActive {
             if buffer.isConcealing {
-                let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
-                if let table = extensions.packetTable {
-                    buffer.conceal(header, payload, frame.extracting(table), now: now)
-                } else {
-                    buffer.conceal(header, payload, nil, now: now)
-                }
+                buffer.conceal(header, frame, extensions, now: now)
             } else {
                 _ = buffer.playout.insert(packet, frame: frame, durationTicks: ticks, now: now)
             }
@@ -240,39 +242,22 @@ final class AudioWorker {
 
     /// Room for a record in the ring to a loop, behind its header; `nil` when that is full.
     func reserve(_ byteCount: Int, _ loop: Int, _ room: Handle, _ slot: StreamSlot, _ traits: FrameTraits) -> UnsafeMutableRawBufferPointer? {
-        guard let record = unsafe shared.rings[index][loop].tryReserve(RingRecord.headerBytes + byteCount) else {
+        let record = RingRecord(room: room, slot: slot, traits: traits, group: GroupStamp(bits: 0))
+        guard let reserved = unsafe ringsOut.reserve(record, byteCount: byteCount, to: loop) else {
             counters.framesLost &+= 1
             return nil
         }
-        unsafe RingRecord(room: room, slot: slot, traits: traits, group: GroupStamp(bits: 0)).write(into: record)
-        return unsafe UnsafeMutableRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
+        return unsafe reserved
     }
 
     func commit(_ loop: Int) {
-        shared.rings[index][loop].commit()
-        ringsWritten[loop] = true
-    }
-
-    private func wakeRings() {
-        for loop in ringsWritten.indices where ringsWritten[loop] {
-            ringsWritten[loop] = false
-            if shared.rings[index][loop].producerNeedsWake() { shared.wakes[loop].signal() }
-        }
+        ringsOut.commit(to: loop)
     }
 
     // MARK: Mail
 
     func post(_ message: LoopMessage, to loop: Int) {
-        guard !outbox[loop].isEmpty || shared.mailboxes[loop].post(message) == .full else { return }
-        if outbox[loop].count < AudioWorker.outboxMessagesMax { outbox[loop].append(message) }
-    }
-
-    private func retryOutbox() {
-        for loop in outbox.indices where !outbox[loop].isEmpty {
-            var sent = 0
-            while sent < outbox[loop].count, shared.mailboxes[loop].post(outbox[loop][sent]) == .posted { sent += 1 }
-            outbox[loop].removeFirst(sent)
-        }
+        _ = outbox.post(message, to: loop)
     }
 
     /// Handles mail for as long as a turn may take with it; what is left has its turn in the next, before what comes after it.
@@ -343,7 +328,7 @@ final class AudioWorker {
         guard hasUnpublished, now >= publishesAt else { return }
         publishesAt = now.advanced(byMilliseconds: AudioWorker.publishMilliseconds)
         hasUnpublished = streams.count > 0 || !mixes.isEmpty
-        shared.audioBoard.publish(snapshot(), worker: index - shared.loops)
+        shared.audioBoard.publish(snapshot(), at: index - shared.loops)
     }
 
     private func snapshot() -> AudioSnapshot {

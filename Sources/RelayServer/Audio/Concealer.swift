@@ -6,7 +6,6 @@ import Signalling
 
 /// Paced delivery with the policy `conceal`: what came is decoded, what is missing is made, and all of it is encoded anew in frames of 20 ms.
 struct Concealer: ~Copyable {
-    static let tickNanoseconds: UInt64 = 20_000_000
     static let packetBytesMax = MediaHeader.byteCount + OpusFrameEncoder.packetBytesMax
     /// Without anything to play for so many ticks it sleeps until something comes.
     private static let idleTicksMax = 50
@@ -61,12 +60,8 @@ struct Concealer: ~Copyable {
     var statistics: JitterStatistics { buffer.statistics }
     var isEmpty: Bool { buffer.levelMilliseconds == 0 || nextTick == nil }
 
-    mutating func insert(_ header: MediaHeader, _ payload: RawSpan, _ table: RawSpan?, now: MonotonicInstant) {
-        if let table {
-            _ = buffer.insertFrame(header: header, payload: payload, packetTable: PacketTable(table), now: now)
-        } else {
-            _ = buffer.insertFrame(header: header, payload: payload, packetTable: nil, now: now)
-        }
+    mutating func insert(_ header: MediaHeader, _ frame: RawSpan, _ extensions: MediaExtensions, now: MonotonicInstant) {
+        _ = buffer.insertFrame(header: header, payload: extensions.payload(of: frame), packetTable: extensions.table(of: frame), now: now)
         guard nextTick == nil else { return }
         nextTick = now
         idleTicks = 0
@@ -81,7 +76,7 @@ struct Concealer: ~Copyable {
     /// Leaves out so many ticks.
     mutating func shed(_ ticks: UInt64) {
         let ticks = UInt32(truncatingIfNeeded: ticks)
-        nextTick = nextTick?.advanced(byNanoseconds: UInt64(ticks) * Concealer.tickNanoseconds)
+        nextTick = nextTick?.advanced(byNanoseconds: UInt64(ticks) * RoomMix.tickNanoseconds)
         sequence &+= ticks
         timestamp &+= ticks &* ticksPerFrame
     }
@@ -91,7 +86,7 @@ struct Concealer: ~Copyable {
     /// - Parameter frame: room for ``packetBytesMax``.
     /// - Returns: its bytes; 0 when there is nothing to say.
     mutating func tick(into frame: UnsafeMutableRawBufferPointer, now: MonotonicInstant) -> Int {
-        nextTick = nextTick?.advanced(byNanoseconds: Concealer.tickNanoseconds)
+        nextTick = nextTick?.advanced(byNanoseconds: RoomMix.tickNanoseconds)
         var isWaiting = true
         var mediaTimestamp: UInt32 = 0
         // Taken out while it is filled: two parts of one value cannot be changed at once.

@@ -243,19 +243,6 @@ extension EventLoop {
         }
     }
 
-    /// Takes what the workers have made.
-    func drainAudioRings() {
-        for worker in shared.loops..<shared.rings.count {
-            let ring = shared.rings[worker][index]
-            repeat {
-                while let record = unsafe ring.peek() {
-                    if unsafe MixRecord.isOne(record) { unsafe receiveMix(record) } else { unsafe receive(record) }
-                    ring.release()
-                }
-            } while !ring.consumerMayWait()
-        }
-    }
-
     /// What buffers of the relay's hold of a publisher's sound is of no use any more.
     func resetBuffers(_ membership: Membership) {
         let room = membership.room

@@ -118,12 +118,12 @@ final class PacedBuffer {
 
     var statistics: JitterStatistics { concealer?.statistics ?? playout.statistics }
 
-    func conceal(_ header: MediaHeader, _ payload: RawSpan, _ table: RawSpan?, now: MonotonicInstant) {
+    func conceal(_ header: MediaHeader, _ frame: RawSpan, _ extensions: MediaExtensions, now: MonotonicInstant) {
         if concealer == nil {
             concealer = try? Concealer(info, variant, isMeasurement: isMeasurement)
             if concealer == nil { reason = .codec }
         }
-        concealer?.insert(header, payload, table, now: now)
+        concealer?.insert(header, frame, extensions, now: now)
     }
 
     func tick(into frame: UnsafeMutableRawBufferPointer, now: MonotonicInstant) -> Int {

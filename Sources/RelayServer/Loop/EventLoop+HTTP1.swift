@@ -150,7 +150,7 @@ extension EventLoop {
     /// This loop's counters are brought up to date first, so that a client sees in the metrics what it has just done; other loops' are a quarter of a
     /// second old at most.
     func response(to head: HTTPRequestHead, _ requester: Requester) -> Endpoints.Response {
-        if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), loop: index) }
+        if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), at: index) }
         let answer = Endpoints(
             shared: shared, identity: requester.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
         ).response(to: head)

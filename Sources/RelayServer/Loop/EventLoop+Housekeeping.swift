@@ -27,7 +27,7 @@ extension EventLoop {
         expirePairs()
         expireInterruptions()
         closeExpiredTokens()
-        shared.board.publish(snapshot(), loop: index)
+        shared.board.publish(snapshot(), at: index)
         if index == 0 { shared.audit.tellLoss() }
         if let deadline = drainDeadline, now >= deadline || shared.webSockets.load(ordering: .acquiring) == 0 { endDrain() }
     }
@@ -78,7 +78,7 @@ extension EventLoop {
 
     /// The loop ends: what can be sent at once is, the rest is let go.
     func closeEverything() {
-        shared.board.publish(snapshot(), loop: index)
+        shared.board.publish(snapshot(), at: index)
         for handle in connections.handles {
             guard let connection = connections[handle] else { continue }
             try? connection.secure.shutdown()

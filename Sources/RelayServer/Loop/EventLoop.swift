@@ -86,8 +86,8 @@ final class EventLoop {
     var reporters: [Handle] = []
     /// Connections and forwarded sessions that are still to be measured by the newest trust store.
     var recheck = TrustRecheck()
-    /// Rings written to in this turn, by loop.
-    var ringsWritten: [Bool]
+    /// To the other loops and to the threads that work on sound.
+    var ringsOut: RingWriter
     /// What other loops posted.
     var mail: [LoopMessage] = []
     private var mailPlace = 0
@@ -98,8 +98,7 @@ final class EventLoop {
     /// What this loop posted to itself.
     var inbox: [LoopMessage] = []
     private var inboxPlace = 0
-    /// Messages that found a mailbox full; tried again each turn.
-    var outbox: [[LoopMessage]]
+    private var outbox: Outbox
     var handshakeBudget = 0
     var date = DateText()
     var drainDeadline: MonotonicInstant?
@@ -111,7 +110,7 @@ final class EventLoop {
     static let receivesPerTurn = 8
     static let egressBytes = 16 << 10
     static let housekeepingMilliseconds: UInt64 = 250
-    static let outboxMessagesMax = 1 << 18
+    private static let outboxMessagesMax = 1 << 18
     /// Timers, other loops' frames and what is to be sent wait meanwhile.
     private static let eventMillisecondsPerTurn: UInt64 = 8
     private static let mailMillisecondsPerTurn: UInt64 = 2
@@ -138,8 +137,8 @@ final class EventLoop {
         budget = ByteBudget(bytesMax: shared.limits.cacheBytesMax)
         home = Rooms(limits: shared.limits, loop: index, loops: shared.loops)
         unsafe egress = .allocate(byteCount: EventLoop.egressBytes, alignment: 64)
-        ringsWritten = Array(repeating: false, count: shared.mailboxes.count)
-        outbox = Array(repeating: [], count: shared.mailboxes.count)
+        ringsOut = RingWriter(shared.rings[index], wakes: shared.wakes)
+        outbox = Outbox(shared.mailboxes, messagesMax: EventLoop.outboxMessagesMax)
         self.listeners = listeners
         try selector.add(shared.wakes[index].descriptor, token: Token.wake, interest: .read)
         for place in self.listeners.indices {
@@ -194,10 +193,10 @@ final class EventLoop {
         timers.advance(to: now)
         while let expired = timers.nextExpired() { fire(expired) }
         // Other loops can work on what came in while this one flushes.
-        wakeRings()
+        ringsOut.wake()
         flushDirty()
-        wakeRings()
-        retryOutbox()
+        ringsOut.wake()
+        outbox.retry()
     }
 
     /// Handles what is ready for as long as a turn may take with it. epoll is level-triggered: what is left is reported again, and comes first then.
@@ -275,22 +274,11 @@ final class EventLoop {
     func post(_ message: LoopMessage, to loop: Int) -> Bool {
         if loop == index {
             inbox.append(message)
-        } else if !outbox[loop].isEmpty || shared.mailboxes[loop].post(message) == .full {
-            guard outbox[loop].count < EventLoop.outboxMessagesMax else {
-                counters.requestErrors["mailbox_overflow", default: 0] &+= 1
-                return false
-            }
-            outbox[loop].append(message)
+        } else if !outbox.post(message, to: loop) {
+            counters.requestErrors["mailbox_overflow", default: 0] &+= 1
+            return false
         }
         return true
-    }
-
-    private func retryOutbox() {
-        for loop in outbox.indices where !outbox[loop].isEmpty {
-            var sent = 0
-            while sent < outbox[loop].count, shared.mailboxes[loop].post(outbox[loop][sent]) == .posted { sent += 1 }
-            outbox[loop].removeFirst(sent)
-        }
     }
 
     /// Empties the box, unless mail is left from the turn before: that goes first, so that mail keeps its order.

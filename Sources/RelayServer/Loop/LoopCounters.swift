@@ -143,20 +143,3 @@ struct LoopCounters: Sendable {
         interruptions.merge(other.interruptions, uniquingKeysWith: &+)
     }
 }
-
-/// The loops' latest counters, for `/metrics` on whichever loop it is asked.
-final class MetricsBoard: Sendable {
-    private let board: Locked<[LoopCounters]>
-
-    init(loops: Int) {
-        board = Locked(Array(repeating: LoopCounters(), count: loops))
-    }
-
-    func publish(_ counters: LoopCounters, loop: Int) {
-        board.withLock { $0[loop] = counters }
-    }
-
-    func snapshot() -> [LoopCounters] {
-        board.withLock { $0 }
-    }
-}

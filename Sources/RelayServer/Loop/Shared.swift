@@ -78,8 +78,8 @@ final class Shared: Sendable {
         }
         resumeTickets = ResumeTickets(parkedPerIdentityMax: configuration.limits.parkedSessionsPerIdentityMax)
         admission = Admission(limits: configuration.limits)
-        board = MetricsBoard(loops: configuration.loops)
-        audioBoard = AudioBoard(workers: configuration.audioWorkers)
+        board = MetricsBoard(count: configuration.loops, empty: LoopCounters())
+        audioBoard = AudioBoard(count: configuration.audioWorkers, empty: AudioSnapshot())
     }
 
     /// Posts to every loop, waiting for full mailboxes: never from a loop's own thread.

@@ -147,39 +147,30 @@ extension EventLoop {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ group: GroupStamp, to interest: RemoteInterest) -> Bool {
-        let ring = shared.rings[index][interest.loop]
-        guard let record = unsafe ring.tryReserve(RingRecord.headerBytes + bytes.count) else { return false }
-        unsafe RingRecord(room: interest.room, slot: interest.slot, traits: traits, group: group).write(into: record)
-        unsafe UnsafeMutableRawBufferPointer(rebasing: record[RingRecord.headerBytes...]).copyMemory(from: bytes)
-        ring.commit()
-        ringsWritten[interest.loop] = true
+        let record = RingRecord(room: interest.room, slot: interest.slot, traits: traits, group: group)
+        guard let room = unsafe ringsOut.reserve(record, byteCount: bytes.count, to: interest.loop) else { return false }
+        unsafe room.copyMemory(from: bytes)
+        ringsOut.commit(to: interest.loop)
         counters.framesToOtherLoops &+= 1
         return true
     }
 
     // MARK: Between loops
 
-    func wakeRings() {
-        for loop in ringsWritten.indices where ringsWritten[loop] {
-            ringsWritten[loop] = false
-            if shared.rings[index][loop].producerNeedsWake() { shared.wakes[loop].signal() }
-        }
-    }
-
     func drainRings() {
-        for loop in 0..<shared.loops where loop != index {
-            let ring = shared.rings[loop][index]
+        for sender in 0..<shared.rings.count where sender != index {
+            let ring = shared.rings[sender][index]
+            let isLoops = sender < shared.loops
             repeat {
                 while let record = unsafe ring.peek() {
-                    unsafe receive(record)
+                    if unsafe isLoops || !MixRecord.isOne(record) { unsafe receive(record) } else { unsafe receiveMix(record) }
                     ring.release()
                 }
             } while !ring.consumerMayWait()
         }
-        drainAudioRings()
     }
 
-    func receive(_ record: UnsafeRawBufferPointer) {
+    private func receive(_ record: UnsafeRawBufferPointer) {
         let header = unsafe RingRecord(reading: record)
         // The room may be gone, and its slot another stream's: the frame says whose it is.
         guard let room = rooms[header.room], room.fanout.isOpen(header.slot) else { return }
