@@ -174,9 +174,7 @@ package struct RecordedStreamWriter: ~Copyable {
         switch codec {
         case .audio(.opus):
             guard case .audio(let audio) = description else { return [] }
-            let rate = audio.sampleRate
-            // 312 samples of pre-skip: the encoder's usual look-ahead.
-            return Array("OpusHead".utf8) + [1, audio.channels, 0x38, 0x01] + (0..<4).map { UInt8(truncatingIfNeeded: rate >> (8 * $0)) } + [0, 0, 0]
+            return OpusHead.encoded(channels: audio.channels, inputRate: audio.sampleRate)
         case .video(let video):
             guard let summary = NALSummary(codec: video, payload: firstPayload), summary.framing == .annexB, let end = summary.firstSliceOffset else {
                 return []

@@ -117,7 +117,7 @@ struct FrameDurationTests {
 
     @Test("RFC 7845 §5.1: the mix's configuration is an identification header", arguments: [1, 2])
     func opusHead(channels: Int) {
-        let head = MixMembership.opusHead(channels: channels)
+        let head = OpusHead.encoded(channels: UInt8(channels), inputRate: UInt32(MixMembership.sampleRate))
         #expect(head.count == 19 && Array(head[..<8]) == Array("OpusHead".utf8) && head[8] == 1 && Int(head[9]) == channels)
         #expect(Int(head[10]) | Int(head[11]) << 8 == 312)
         #expect(head[12...15].reversed().reduce(0) { $0 << 8 | Int($1) } == 48_000)

@@ -31,12 +31,6 @@ struct MixMembership {
         return RelayMessage.StreamInfo(stream: stream, participant: 0, kind: .audio, codec: "opus", description: description, source: nil)
     }
 
-    /// The configuration frame's payload: an identification header (RFC 7845 §5.1).
-    static func opusHead(channels: Int) -> [UInt8] {
-        // Version 1, channels, pre-skip 312 (what libopus looks ahead), input rate 48,000, gain 0, mapping family 0.
-        Array("OpusHead".utf8) + [1, UInt8(clamping: channels), 0x38, 0x01, 0x80, 0xBB, 0, 0, 0, 0, 0]
-    }
-
     /// - Parameter stream: ``stream`` for everything.
     func parameters(of stream: UInt32) -> StreamParameters {
         parameters.first { $0.stream == stream }?.parameters ?? StreamParameters()

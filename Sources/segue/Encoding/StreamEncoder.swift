@@ -65,10 +65,7 @@ final class StreamEncoder {
             throw CommandFailure(code: .failure, message: "\(path): no Opus encoder: \(error)")
         }
         let skip = UInt16(clamping: lookahead * 48_000 / plan.sampleRate)
-        let rate = UInt32(plan.sampleRate)
-        var head = Array("OpusHead".utf8) + [1, UInt8(channels), UInt8(skip & 0xFF), UInt8(skip >> 8)]
-        for byte in 0..<4 { head.append(UInt8(truncatingIfNeeded: rate >> (8 * byte))) }
-        return head + [0, 0, 0]
+        return OpusHead.encoded(channels: UInt8(channels), preSkip: skip, inputRate: UInt32(plan.sampleRate))
     }
 
     /// What the best of the subscribers can use: the encoder makes no more than that, and no more than it was set to.
