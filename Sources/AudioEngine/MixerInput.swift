@@ -11,9 +11,6 @@ struct MixerInput: ~Copyable {
     let participant: UInt32
     /// 1 or 2, of what is decoded.
     let channels: Int
-    /// Bytes of a sample of all channels where packets are samples; otherwise 0.
-    let bytesPerFrame: Int
-    let inputRate: Int
     var buffer: AudioJitterBuffer<StreamDecoder>
     /// Held back, and then the tick's.
     private var samples: SampleBlock
@@ -45,12 +42,10 @@ struct MixerInput: ~Copyable {
         configuration.profile = profile
         configuration.isMeasurement = isMeasurement
         configuration.bufferedMillisecondsMax = Self.bufferedMillisecondsMax
-        configuration.bytesMax = Self.bytesMax(bytesPerSecond: decoder.bytesPerFrame * decoder.inputRate)
+        configuration.bytesMax = Self.bytesMax(bytesPerSecond: decoder.samples.map { $0.byteCount * $0.perSecond } ?? 0)
         self.id = id
         self.participant = participant
         self.channels = channels
-        bytesPerFrame = decoder.bytesPerFrame
-        inputRate = decoder.inputRate
         buffer = AudioJitterBuffer(configuration, decoder: decoder)
         heldCount = mixer.sampleRate / 200
         pullCount = mixer.sampleRate / 100

@@ -3,9 +3,6 @@ package import MediaProtocol
 package import RelayBase
 
 extension RoomMixer {
-    /// Longer packets of samples are taken in pieces: a frame may play up to a second.
-    private static var piecesPerSecond: Int { 20 }
-
     /// Adds a stream.
     ///
     /// - Parameters:
@@ -62,33 +59,7 @@ extension RoomMixer {
     ) -> InsertOutcome? {
         guard let place = inputPlaces[id] else { return nil }
         guard header.kind == .audio, !header.flags.contains(.encrypted) else { return .malformed }
-        let bytesPerFrame = inputs[place].bytesPerFrame
-        let rate = inputs[place].inputRate
-        let pieceBytes = max(rate / Self.piecesPerSecond, 1) * bytesPerFrame
-        guard packetTable == nil, bytesPerFrame > 0, payload.byteCount > 2 * pieceBytes else {
-            return inputs[place].buffer.insertFrame(header: header, payload: payload, packetTable: packetTable, now: now)
-        }
-        guard payload.byteCount <= rate * bytesPerFrame else { return .malformed }
-        var packet = JitterPacket(header)
-        var outcome = InsertOutcome.stored
-        var start = 0
-        while start < payload.byteCount {
-            let end = min(start + pieceBytes, payload.byteCount)
-            packet.timestamp = header.timestamp &+ UInt32(truncatingIfNeeded: start / bytesPerFrame * Self.ticksPerSecond / rate)
-            let became = inputs[place].buffer.insert(packet, payload: payload.extracting(start..<end), now: now)
-            if outcome == .stored { outcome = became }
-            packet.isDiscontinuity = false
-            start = end
-        }
-        return outcome
-    }
-
-    /// Takes a whole frame as it came: header, extensions, payload.
-    package mutating func insert(frame: RawSpan, input id: UInt32, now: MonotonicInstant) -> InsertOutcome? {
-        guard let header = try? MediaHeader(parsing: frame), let extensions = try? MediaExtensions(frame: frame, flags: header.flags) else {
-            return inputPlaces[id] == nil ? nil : .malformed
-        }
-        return insert(header: header, payload: extensions.payload(of: frame), packetTable: extensions.table(of: frame), input: id, now: now)
+        return inputs[place].buffer.insertFrame(header: header, payload: payload, packetTable: packetTable, now: now)
     }
 
     static var ticksPerSecond: Int { Int(MediaTimescale.audio.ticksPerSecond) }

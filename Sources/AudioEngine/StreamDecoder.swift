@@ -1,4 +1,4 @@
-internal import JitterBuffer
+package import JitterBuffer
 package import MediaProtocol
 internal import RelayBase
 
@@ -42,15 +42,13 @@ package struct StreamDecoder: ~Copyable, JitterDecoder {
             AudioStreamDescription(codec: audio, sampleRate: rate, channels: count), outputRate: outputRate, outputChannels: outputChannels)
     }
 
-    /// Bytes of one sample of all channels, between any two of which a packet may be split; 0 where packets are no samples.
-    package var bytesPerFrame: Int { opus == nil ? pcm.bytesPerFrame : 0 }
-
-    /// Hertz, of the stream where packets are samples.
-    package var inputRate: Int { pcm.resampler.inputRate }
+    package var samples: PacketSamples? {
+        opus == nil ? PacketSamples(byteCount: pcm.bytesPerFrame, perSecond: pcm.resampler.inputRate) : nil
+    }
 
     package func sampleCount(of payload: RawSpan) -> Int {
         if opus != nil { return opus?.sampleCount(of: payload) ?? 0 }
-        return pcm.frameCount(of: payload) * sampleRate / inputRate
+        return pcm.frameCount(of: payload) * sampleRate / pcm.resampler.inputRate
     }
 
     package func redundantSampleCount(of payload: RawSpan) -> Int { opus?.redundantSampleCount(of: payload) ?? 0 }

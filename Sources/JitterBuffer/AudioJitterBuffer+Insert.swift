@@ -31,7 +31,10 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         }
     }
 
-    /// Takes a whole frame, with as many packets as its table says.
+    /// Longer packets of samples are taken in pieces: a frame may play up to a second.
+    private static var piecesPerSecond: Int { 20 }
+
+    /// Takes a whole frame, with as many packets as its table says; one of samples may be longer than a packet.
     ///
     /// - Parameters:
     ///   - payload: what the table's offsets count in.
@@ -41,7 +44,7 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
         header: MediaHeader, payload: RawSpan, packetTable: PacketTable? = nil, now: MonotonicInstant
     ) -> InsertOutcome {
         var packet = JitterPacket(header)
-        guard let packetTable else { return insert(packet, payload: payload, now: now) }
+        guard let packetTable else { return insertSamples(packet, payload: payload, now: now) }
         var outcome = InsertOutcome.stored
         var bytes = 0
         for index in 0..<packetTable.count {
@@ -58,6 +61,28 @@ extension AudioJitterBuffer where Decoder: ~Copyable {
             let frames = description.variableFramesInPacket > 0 ? Int(clamping: description.variableFramesInPacket) : decoder.sampleCount(of: part)
             packet.timestamp &+= UInt32(truncatingIfNeeded: scale.ticks(samples: min(max(frames, 0), packetCountMax)))
             packet.isDiscontinuity = false
+        }
+        return outcome
+    }
+
+    private mutating func insertSamples(_ first: JitterPacket, payload: RawSpan, now: MonotonicInstant) -> InsertOutcome {
+        guard let samples = decoder.samples else { return insert(first, payload: payload, now: now) }
+        let pieceBytes = max(samples.perSecond / Self.piecesPerSecond, 1) * samples.byteCount
+        guard payload.byteCount > 2 * pieceBytes else { return insert(first, payload: payload, now: now) }
+        guard payload.byteCount <= samples.perSecond * samples.byteCount else {
+            counters.packetsInserted &+= 1
+            return malformed()
+        }
+        var packet = first
+        var outcome = InsertOutcome.stored
+        var start = 0
+        while start < payload.byteCount {
+            let end = min(start + pieceBytes, payload.byteCount)
+            packet.timestamp = first.timestamp &+ UInt32(truncatingIfNeeded: start / samples.byteCount * configuration.timescale / samples.perSecond)
+            let became = insert(packet, payload: payload.extracting(start..<end), now: now)
+            if outcome == .stored { outcome = became }
+            packet.isDiscontinuity = false
+            start = end
         }
         return outcome
     }

@@ -6,6 +6,9 @@ package protocol JitterDecoder: ~Copyable {
     var sampleRate: Int { get }
     var channels: Int { get }
 
+    /// Where packets are samples: what one of all channels takes, and how many there are a second; `nil` where packets are whole.
+    var samples: PacketSamples? { get }
+
     /// How much a packet plays, up to 120 ms; 0 when nothing can be made of it.
     func sampleCount(of payload: RawSpan) -> Int
     /// How much of the packet *before* a packet carries beside its own (in-band FEC); 0 when it has none.
@@ -22,4 +25,22 @@ package protocol JitterDecoder: ~Copyable {
     mutating func conceal(sampleCount: Int, into samples: inout MutableSpan<Float>) -> Int
     /// Forgets what came before.
     mutating func reset()
+}
+
+extension JitterDecoder where Self: ~Copyable {
+    package var samples: PacketSamples? { nil }
+}
+
+/// The form of packets that may be cut between any two samples.
+package struct PacketSamples: Sendable, Hashable {
+    /// Of one sample of all channels.
+    package let byteCount: Int
+    package let perSecond: Int
+
+    /// - Precondition: both are above 0.
+    package init(byteCount: Int, perSecond: Int) {
+        precondition(byteCount > 0 && perSecond > 0, "samples that have a size and a rate")
+        self.byteCount = byteCount
+        self.perSecond = perSecond
+    }
 }

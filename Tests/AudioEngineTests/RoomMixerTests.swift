@@ -239,7 +239,13 @@ struct RoomMixerTests {
                     kind: .audio, flags: MediaFlags(rawValue: UInt8.random(in: .min ... .max, using: &random) & 0x1F), stream: StreamID(2),
                     sequence: UInt32.random(in: .min ... .max, using: &random), timestamp: UInt32.random(in: .min ... .max, using: &random))
                 _ = room.mixer.insert(header: header, payload: payload.raw, input: 2, now: room.now)
-                _ = room.mixer.insert(frame: payload.raw, input: 2, now: room.now)
+                // And as whole frames, where they are any.
+                guard let parsed = try? MediaHeader(parsing: payload.raw),
+                    let extensions = try? MediaExtensions(frame: payload.raw, flags: parsed.flags)
+                else { continue }
+                _ = room.mixer.insert(
+                    header: parsed, payload: extensions.payload(of: payload.raw), packetTable: extensions.table(of: payload.raw), input: 2,
+                    now: room.now)
             }
             room.tick()
         }

@@ -8,8 +8,6 @@ final class Voice {
     let key: Int
     private var buffer: AudioJitterBuffer<StreamDecoder>
     private let timescale: Double
-    /// Of streams that are samples; else 0.
-    private let bytesPerPiece: Int
     private var frames: UInt64 = 0
     private var encrypted: UInt64 = 0
     private var restarts = 0
@@ -24,7 +22,6 @@ final class Voice {
     private static let holesMax = 1_000
     /// How long after the last frame of a stream that has ended another may come.
     private static let lastFramesMilliseconds: UInt64 = 200
-    private static let piecesPerSecond = 50.0
 
     private var isEnding = false
     /// Nothing is taken any more.
@@ -39,8 +36,6 @@ final class Voice {
         self.key = key
         self.start = start
         timescale = Double(description.timescale)
-        let bytesPerFrame = (PCMFormat(description.audio.codec)?.bytesPerSample ?? 0) * Int(description.audio.channels)
-        bytesPerPiece = Int(description.audio.sampleRate) / Int(Self.piecesPerSecond) * bytesPerFrame
         var configuration = JitterConfiguration()
         configuration.sampleRate = Player.sampleRate
         configuration.channels = plan.channels
@@ -63,27 +58,7 @@ final class Voice {
         frames += 1
         learnDuration(header)
         noteArrival(header, now)
-        let payload = frame.extracting(extensions.payloadOffset..<frame.byteCount)
-        if let table = extensions.packetTable {
-            _ = buffer.insertFrame(header: header, payload: payload, packetTable: PacketTable(frame.extracting(table)), now: now)
-        } else if bytesPerPiece > 0, payload.byteCount > 2 * bytesPerPiece {
-            insertSamples(header, payload, now: now)
-        } else {
-            _ = buffer.insertFrame(header: header, payload: payload, now: now)
-        }
-    }
-
-    /// Samples of any length, as files have them, in pieces that a decoder takes.
-    private func insertSamples(_ header: MediaHeader, _ payload: RawSpan, now: MonotonicInstant) {
-        var packet = JitterPacket(header)
-        var start = 0
-        while start < payload.byteCount {
-            let end = min(start + bytesPerPiece, payload.byteCount)
-            _ = buffer.insert(packet, payload: payload.extracting(start..<end), now: now)
-            packet.timestamp &+= UInt32(timescale / Self.piecesPerSecond)
-            packet.isDiscontinuity = false
-            start = end
-        }
+        _ = buffer.insertFrame(header: header, payload: extensions.payload(of: frame), packetTable: extensions.table(of: frame), now: now)
     }
 
     /// Of frames that follow each other, what lies between their timestamps is what the first one plays.
