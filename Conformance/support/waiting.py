@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(what: str, condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(what: str, condition: Callable[[], bool], seconds: float = 15) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s: {what}"

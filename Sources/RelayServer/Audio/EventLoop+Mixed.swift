@@ -180,7 +180,8 @@ extension EventLoop {
         guard let slot = addDerived(room, MixMembership.streamInfo(channels: channels), publisher: ParticipantID(0)) else { return nil }
         while deliveries.mixSlots.count <= place { deliveries.mixSlots.append(nil) }
         deliveries.mixSlots[place] = slot
-        var configuration = [UInt8](repeating: 0, count: MediaHeader.byteCount) 
+        var configuration =
+            [UInt8](repeating: 0, count: MediaHeader.byteCount)
             + OpusHead.encoded(channels: UInt8(clamping: channels), inputRate: UInt32(MixMembership.sampleRate))
         unsafe configuration.withUnsafeMutableBytes { bytes in
             unsafe MediaHeader(kind: .configuration, stream: StreamID(MixMembership.stream), sequence: 0, timestamp: 0).write(into: bytes)
