@@ -123,6 +123,15 @@ let package = Package(
             ],
             path: "Benchmarks/SpeedComparison", swiftSettings: strict),
 
+        // Times pieces of the relay beside their floors; started by Deploy/dev bench micro.
+        .executableTarget(
+            name: "microbenchmarks",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "WebSocketProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport",
+                "CertificateAuthority", "JitterBuffer", "AudioEngine", "COpenSSL",
+            ],
+            path: "Benchmarks/Micro", swiftSettings: strict),
+
         // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
         .executableTarget(
             name: "audio-benchmark", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine"],
