@@ -42,7 +42,7 @@ final class Block {
     @inline(never)
     func sum() -> UInt64 {
         var total: UInt64 = 0
-        for place in bytes.indices { unsafe total &+= UInt64(bytes[place]) }
+        for place in unsafe bytes.indices { unsafe total &+= UInt64(bytes[place]) }
         return total
     }
 }
