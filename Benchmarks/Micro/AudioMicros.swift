@@ -39,7 +39,8 @@ enum AudioMicros {
             var bytes = [UInt8](repeating: 0, count: OpusFrameEncoder.packetBytesMax)
             var elements = bytes.mutableSpan
             var room = unsafe elements.mutableBytes
-            let count = encoder.encode(voice(seed, frame).span, into: &room)
+            let sound = voice(seed, frame)
+            let count = encoder.encode(sound.span, into: &room)
             return Array(bytes.prefix(count))
         }
     }
@@ -64,7 +65,8 @@ enum AudioMicros {
             let now = MonotonicInstant.zero.advanced(byMilliseconds: UInt64(1_000 + number * 20))
             let packet = JitterPacket(
                 sequence: UInt32(truncatingIfNeeded: number), timestamp: UInt32(truncatingIfNeeded: number * AudioMicros.frameCount))
-            _ = unsafe buffer.insert(packet, payload: packets[number % packets.count].span.bytes, now: now)
+            let payload = packets[number % packets.count]
+            _ = unsafe buffer.insert(packet, payload: payload.span.bytes, now: now)
             for half in 0..<2 {
                 var room = sound.mutableSpan
                 _ = buffer.pull(into: &room, now: now.advanced(byMilliseconds: UInt64(half * 10)))
@@ -87,7 +89,8 @@ enum AudioMicros {
 
         func step() {
             var room = sound.mutableSpan
-            _ = unsafe decoder.decode(packets[number % packets.count].span.bytes, into: &room)
+            let payload = packets[number % packets.count]
+            _ = unsafe decoder.decode(payload.span.bytes, into: &room)
             number += 1
         }
     }
@@ -126,8 +129,8 @@ enum AudioMicros {
                 let header = MediaHeader(
                     kind: .audio, stream: StreamID(UInt32(talker + 1)), sequence: UInt32(truncatingIfNeeded: tick),
                     timestamp: UInt32(truncatingIfNeeded: tick * AudioMicros.frameCount))
-                _ = unsafe mixer.insert(
-                    header: header, payload: packets[talker][tick % packets[talker].count].span.bytes, input: UInt32(talker + 1), now: now)
+                let payload = packets[talker][tick % packets[talker].count]
+                _ = unsafe mixer.insert(header: header, payload: payload.span.bytes, input: UInt32(talker + 1), now: now)
             }
             mixer.tick(now: now)
             tick += 1
@@ -147,7 +150,8 @@ enum AudioMicros {
         func step() {
             var elements = packet.mutableSpan
             var room = unsafe elements.mutableBytes
-            _ = encoder.encode(sounds[number % sounds.count].span, into: &room)
+            let sound = sounds[number % sounds.count]
+            _ = encoder.encode(sound.span, into: &room)
             number += 1
         }
     }

@@ -20,7 +20,10 @@ struct Baseline {
         }
     }
 
-    mutating func set(_ name: String, _ ratio: Double) { ratios[name] = ratio }
+    /// A ratio that is none (a floor that took no time) is not kept.
+    mutating func set(_ name: String, _ ratio: Double) {
+        if ratio.isFinite { ratios[name] = ratio }
+    }
 
     func write(to path: String) throws(MicroFault) {
         let lines = ratios.sorted { $0.key < $1.key }.map { "    \"\($0.key)\": \(Text.fixed($0.value, 3))" }

@@ -38,6 +38,12 @@ final class Block {
         unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: other.bytes[..<count]))
     }
 
+    /// Copies the first bytes to a place behind them.
+    @inline(never)
+    func copy(_ count: Int, to start: Int) {
+        unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[start...]).copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    }
+
     /// Reads each byte once.
     @inline(never)
     func sum() -> UInt64 {

@@ -24,27 +24,34 @@ struct Micro {
     let floor: (Int) -> Void
 }
 
-/// Keeps a result from being optimized away.
+/// Keeps a result from being optimized away: what this does with it, the optimizer may not know.
 @inline(never)
+@_optimize(none)
 func use<Value>(_ value: Value) {}
 
 /// Work and floor in turns, in one run: what disturbs the machine disturbs both.
 struct MicroResult {
+    private let micro: Micro
+    private let workUnits: Int
+    private let floorUnits: Int
     private(set) var work = Samples()
     private(set) var floor = Samples()
 
-    /// - Parameters:
-    ///   - rounds: of each.
-    ///   - milliseconds: that a round takes, about.
-    init(_ micro: Micro, rounds: Int, milliseconds: Double) {
-        let (workUnits, floorUnits) = (Self.units(micro.work, milliseconds), Self.units(micro.floor, milliseconds))
+    /// - Parameter milliseconds: that a round takes, about.
+    init(_ micro: Micro, milliseconds: Double) {
+        self.micro = micro
+        (workUnits, floorUnits) = (Self.units(micro.work, milliseconds), Self.units(micro.floor, milliseconds))
+    }
+
+    mutating func measure(rounds: Int) {
         for _ in 0..<rounds {
             work.append(Self.nanoseconds(micro.work, workUnits) / Double(workUnits))
             floor.append(Self.nanoseconds(micro.floor, floorUnits) / Double(floorUnits))
         }
     }
 
-    var ratios: Samples { work.divided(by: floor) }
+    /// Of the fastest rounds: what disturbs computing only ever adds.
+    var ratio: Double { work.lowest / floor.lowest }
 
     /// How many units take so long; warms up on the way.
     private static func units(_ body: (Int) -> Void, _ milliseconds: Double) -> Int {
