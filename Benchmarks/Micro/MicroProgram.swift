@@ -11,7 +11,7 @@ struct MicroProgram {
 
           NAME        only what has this in its name
           --rounds N  of work and floor in turns, of which the fastest count (40)
-          --keep      puts the ratios into Benchmarks/baseline.json
+          --keep      puts the ratios into Benchmarks/baseline.json, and the table of all into Sources/PERFORMANCE.md
         """
 
     private var wanted: [String] = []
@@ -80,8 +80,23 @@ struct MicroProgram {
             kept.set(micro.name, ratio)
         }
         Text.out(Text.table(["what", "per", "floor", "ns", "floor's ns", "ratio", "kept", ""], rows, leftColumns: 3))
-        if keeps { try kept.write(to: baseline) }
+        if keeps {
+            try kept.write(to: baseline)
+            if wanted.isEmpty { try keepTable(rows.map { Array($0.prefix(6)) }) }
+        }
         return keeps || slower == 0
+    }
+
+    private func keepTable(_ rows: [[String]]) throws(MicroFault) {
+        let text = """
+            \(Machine.date), \(Machine.description), load \(Machine.load), release build; the fastest of \(rounds) rounds in turns
+
+            \(Text.table(["what", "per", "floor", "ns", "floor's ns", "ratio"], rows, leftColumns: 3))
+            """
+        let (start, end) = ("<!-- micro: written by Deploy/dev bench micro -->", "<!-- micro: end -->")
+        guard SmallFile.keep(text, in: "Sources/PERFORMANCE.md", between: start, and: end) else {
+            throw MicroFault("Sources/PERFORMANCE.md could not be written, or lacks the markers")
+        }
     }
 
     private static func time(_ nanoseconds: Double) -> String {
