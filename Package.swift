@@ -113,6 +113,25 @@ let package = Package(
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
 
+        // Compares the relay with a floor in C and a peer under the same loads; started by Deploy/dev bench speed.
+        .target(name: "BenchmarkSupport", path: "Benchmarks/Support", swiftSettings: strict),
+        .executableTarget(
+            name: "speed-comparison",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport",
+                "WebSocketProtocol",
+            ],
+            path: "Benchmarks/SpeedComparison", swiftSettings: strict),
+
+        // Times pieces of the relay beside their floors; started by Deploy/dev bench micro.
+        .executableTarget(
+            name: "microbenchmarks",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "WebSocketProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport",
+                "CertificateAuthority", "JitterBuffer", "AudioEngine", "COpenSSL",
+            ],
+            path: "Benchmarks/Micro", swiftSettings: strict),
+
         // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
         .executableTarget(
             name: "audio-benchmark", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine"],
