@@ -103,6 +103,9 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // What load generators measured: recorded, joined, judged, told as text, JSON and a page.
+        swiftTarget("LoadReport", ["RelayBase"]),
+
         // Measures the relay; started by Benchmarks/run.
         .executableTarget(
             name: "RelayBenchmark",
@@ -192,6 +195,7 @@ let package = Package(
                 "segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol", "MediaFiles",
                 "JitterBuffer", "AudioEngine",
             ]),
+        testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )

@@ -38,6 +38,8 @@ struct ImportTests {
             "TLSTransport",
             "HTTPTransport", "Glibc", "FoundationEssentials", "Synchronization",
         ],
+        // Glibc: /proc.
+        "LoadReport": ["RelayBase", "FoundationEssentials", "Glibc"],
         "segue": [
             "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
             "MediaFiles", "MediaProtocol", "Reactor",
