@@ -96,6 +96,7 @@ let package = Package(
             dependencies: [
                 "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
                 "MediaFiles", "MediaProtocol",
+                "LoadGenerator", "LoadReport",
                 "Reactor",
                 "Signalling",
                 "CLinux",
@@ -105,6 +106,12 @@ let package = Package(
 
         // What load generators measured: recorded, joined, judged, told as text, JSON and a page.
         swiftTarget("LoadReport", ["RelayBase"]),
+        swiftTarget(
+            "LoadGenerator",
+            [
+                "RelayBase", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport", "RelayClient", "RelayServer",
+                "LoadReport",
+            ]),
 
         // Measures the relay; started by Benchmarks/run.
         .executableTarget(
@@ -196,6 +203,7 @@ let package = Package(
                 "JitterBuffer", "AudioEngine",
             ]),
         testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
+        testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "RelayServer", "RelayBase"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )
