@@ -2,6 +2,7 @@ import Glibc
 import LoadGenerator
 import LoadReport
 import Reactor
+import RelayBase
 
 /// What is seen of a run, and Ctrl-C.
 final class LoadTerminal {

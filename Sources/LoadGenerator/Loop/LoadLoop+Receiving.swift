@@ -217,7 +217,7 @@ extension LoadLoop {
 
     private func takeFrame(_ frame: RawSpan, _ client: LoadClient) {
         tally.receivedInAll += 1
-        guard let header = try? MediaHeader(parsing: frame), let kind = LoopTally.kindIndex(header.kind) else { return }
+        guard isCounting, let header = try? MediaHeader(parsing: frame), let kind = LoopTally.kindIndex(header.kind) else { return }
         let instant = MonotonicClock.now().nanoseconds
         let number = Int(header.stream.rawValue)
         guard !header.flags.contains(.extensionPresent), number < LoadClient.streamsMax,

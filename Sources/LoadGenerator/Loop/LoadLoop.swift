@@ -47,6 +47,8 @@ final class LoadLoop {
     private var payload: [UInt8]
     private var opening = 0
     private var isPublishing = true
+    /// False from when everything is counted.
+    private(set) var isCounting = true
     private var statusAt: UInt64 = 0
     var now: UInt64
 
@@ -257,7 +259,9 @@ final class LoadLoop {
                     hearsSince: isPresent && client.hearsSince != .max && !client.isInterrupted ? client.hearsSince : nil,
                     streams: isPresent ? client.incoming : []))
             recordJitter(client)
+            client.incoming.removeAll()
         }
+        isCounting = false
     }
 
     private func closeAll() throws {
