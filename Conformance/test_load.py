@@ -315,6 +315,24 @@ def test_the_script_starts_what_it_needs_and_leaves_nothing(ending: str, tmp_pat
     assert (tmp_path / "kept/relay.log").exists()
 
 
+def test_nothing_outlives_a_script_that_is_killed(tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.json5"
+    scenario.write_text(json.dumps(TALK | {"lasts": 600}))
+    words = [str(REPOSITORY / "LoadTests/run"), str(scenario)]
+    environment = os.environ | {"SEGUE_BIN": str(binary()), "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if "of 600 s" in line:
+            break
+    assert processes_of(str(tmp_path / "segue-load."))
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 10
+    while processes_of(str(tmp_path / "segue-load.")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def test_the_script_says_what_is_wrong() -> None:
     for words, wanted in ([["nowhere"], "no scenario nowhere"], [["talk", "--fast"], "--fast"], [["talk", "--processes", "0"], "--processes"]):
         result = subprocess.run([str(REPOSITORY / "LoadTests/run"), *words], capture_output=True, text=True, timeout=SECONDS_MAX)

@@ -63,6 +63,7 @@ extension LoadRun {
         counts["frames that no load generator had sent"] = all.foreign
         counts["frames sent in the whole run"] = all.sentInAll
         counts["frames received in the whole run"] = all.receivedInAll
+        counts["CPU time of the generator, ms"] = Int(all.processorSeconds * 1_000)
         return counts.filter { $0.value > 0 }
     }
 }

@@ -40,6 +40,7 @@ package struct LoadRun {
     ///   - show: told what there is to be seen, some times a second.
     /// - Throws: what keeps it from beginning.
     package func play(isInterrupted: () -> Bool, show: (LiveView) -> Void) throws -> LoadReport {
+        LoadRun.raiseDescriptorLimit()
         let seats = share.seats(scenario)
         let start = MonotonicClock.now()
         let control = RunControl(beganAt: start.nanoseconds, loops: options.loops)
@@ -75,6 +76,15 @@ package struct LoadRun {
 
     private func startThreads(_ control: RunControl) throws -> [LoopRunner] {
         try (0..<options.loops).map { try LoopRunner($0, scenario, share, target, control) }
+    }
+
+    /// As many connections as the process may have: the bound that shells set is below what loads need.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard unsafe getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = unsafe setrlimit(resource, &limit)
     }
 
     private static var machine: String {
