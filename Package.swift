@@ -203,7 +203,7 @@ let package = Package(
                 "JitterBuffer", "AudioEngine",
             ]),
         testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
-        testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "RelayServer", "RelayBase"]),
+        testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "Signalling", "RelayServer"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )

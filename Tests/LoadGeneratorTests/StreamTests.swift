@@ -1,5 +1,6 @@
 import LoadReport
 import MediaProtocol
+import Signalling
 import Testing
 
 @testable import LoadGenerator
