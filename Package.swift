@@ -102,12 +102,22 @@ let package = Package(
             dependencies: [
                 "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
                 "MediaFiles", "MediaProtocol",
+                "LoadGenerator", "LoadReport",
                 "Reactor",
                 "Signalling",
                 "CLinux",
                 "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
             ],
             swiftSettings: strict),
+
+        // What load generators measured: recorded, joined, judged, told as text, JSON and a page.
+        swiftTarget("LoadReport", ["RelayBase"]),
+        swiftTarget(
+            "LoadGenerator",
+            [
+                "RelayBase", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport", "RelayClient", "RelayServer",
+                "LoadReport",
+            ]),
 
         // Measures the relay; started by Benchmarks/run.
         .executableTarget(
@@ -217,6 +227,8 @@ let package = Package(
                 "segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol", "MediaFiles",
                 "JitterBuffer", "AudioEngine",
             ]),
+        testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
+        testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "Signalling", "RelayServer"]),
         testTarget("StructureTests", ["RelayBase"]),
     ]
 )
