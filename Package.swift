@@ -111,9 +111,16 @@ let package = Package(
             name: "RelayBenchmark",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "COpenSSL",
+                "COpenSSL", "CapacityModel", "LoadReport",
             ],
             path: "Benchmarks/RelayBenchmark",
+            swiftSettings: strict),
+
+        // What machines carry, from what single acts cost; started by Deploy/dev bench capacity. Optimized in debug builds too: it simulates.
+        .target(
+            name: "CapacityModel", dependencies: ["LoadReport"], path: "Benchmarks/CapacityModel", swiftSettings: strict + optimized),
+        .executableTarget(
+            name: "capacity", dependencies: ["CapacityModel", "LoadReport"], path: "Benchmarks/Capacity", exclude: ["figures.json"],
             swiftSettings: strict),
 
         // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
@@ -196,6 +203,7 @@ let package = Package(
                 "JitterBuffer", "AudioEngine",
             ]),
         testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
-        testTarget("StructureTests", ["RelayBase"]),
+        testTarget("CapacityModelTests", ["CapacityModel", "LoadReport"]),
+        testTarget("StructureTests", ["RelayBase", "CapacityModel"]),
     ]
 )
