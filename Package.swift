@@ -16,6 +16,11 @@ let strict: [SwiftSetting] = [
 /// serialize the bodies of `package` ones, and every look-up would go through unspecialized code and its metadata.
 let specialized: [SwiftSetting] = [.unsafeFlags(["-enable-cmo-everything"], .when(configuration: .release))]
 
+/// Release builds of what lies on the path of every frame do not check at run time that accesses to a class's fields do not overlap: a check costs as much as
+/// the access itself, twenty times over, and there were some fifty per frame and receiver. The compiler's own checks stay, as do those for bounds and overflow;
+/// debug builds, with all tests and benches, check at run time too.
+let uncheckedExclusivity: [SwiftSetting] = [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+
 /// Each target that is built so brings its own copies of the standard library's small functions under one name. They are alike: the linker takes the first.
 let alikeCopies: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--allow-multiple-definition"], .when(configuration: .release))]
 
@@ -69,7 +74,8 @@ let package = Package(
 
         // Shell: does.
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
-        swiftTarget("TLSTransport", ["RelayBase", "Reactor", "COpenSSL"]),
+        .target(
+            name: "TLSTransport", dependencies: ["RelayBase", "Reactor", "COpenSSL"], swiftSettings: strict + uncheckedExclusivity),
         swiftTarget("CertificateAuthority", ["RelayBase", "COpenSSL", "CLinux"]),
         swiftTarget("JOSE", ["RelayBase", "COpenSSL"]),
         swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),
@@ -78,13 +84,13 @@ let package = Package(
         .target(
             name: "AudioEngine", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "COpus", "CSpeexDSP"],
             swiftSettings: strict + optimized + specialized, linkerSettings: alikeCopies),
-        swiftTarget(
-            "RelayServer",
-            [
+        .target(
+            name: "RelayServer",
+            dependencies: [
                 "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "AudioEngine", "RelayRooms", "AudioSession",
                 "Signalling", "Reactor", "CLinux",
                 "TLSTransport", "HTTPTransport", "JOSE", "CertificateAuthority",
-            ]),
+            ], swiftSettings: strict + uncheckedExclusivity),
         swiftTarget(
             "RelayClient",
             [

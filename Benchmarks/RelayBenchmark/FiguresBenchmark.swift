@@ -51,7 +51,7 @@ struct FiguresBenchmark {
     }
 
     /// As long as the relay's loops hold frames by its defaults.
-    private static var holdMicroseconds: Double { 0 }
+    private static var holdMicroseconds: Double { Double(Limits().flushHoldMicroseconds) }
 
     // MARK: Sends, frames, bytes
 
@@ -131,32 +131,43 @@ struct FiguresBenchmark {
 
     // MARK: Between loops
 
-    /// Two loops on one core: what a frame costs more than one loop's acts is what it costs to hand it over.
+    /// What a round of a room takes.
+    private struct Round {
+        var nanoseconds: Double
+        var sends: Double
+        var forwarded: Double
+    }
+
+    /// The same rooms on one loop and on two that share a core: what a round takes more, beyond its further sends, is what handing frames over costs.
     private func betweenLoops(_ figures: inout CostFigures) throws {
-        let relay = try RelayProcess(options, counting: false, loops: 2)
-        defer { relay.stop() }
-        let sessions = try BenchmarkSessions(options, relay)
-        var costs: [Double] = []
-        for shape in [FiguresBenchmark.fourToFifty, .conversation, .tenToTen] {
-            let room = try BenchmarkRoom(shape, sessions)
-            _ = try room.run(outstanding: 2, seconds: 0.3)
-            let before = try RelayCounters(relay)
-            let cpu = try ProcessSample.processorSeconds(of: relay.pid)
-            let result = try room.run(outstanding: 1, seconds: options.seconds * 2)
-            let used = (try ProcessSample.processorSeconds(of: relay.pid) - cpu) * 1e9
-            let after = try RelayCounters(relay)
-            let forwarded = try after.since(before, "segue_loop_frames_forwarded_total")
-            guard forwarded > 0 else { continue }
-            let framesIn = Double(result.rounds * shape.publishers)
-            let framesOut = Double(result.deliveries)
-            let own =
-                try after.since(before, "segue_sends_total") * figures.nanosecondsPerSend + framesOut * figures.nanosecondsPerFrameOut
-                + framesIn * (figures.nanosecondsPerReceive + figures.nanosecondsPerFrameIn)
-                + (framesIn + framesOut) * Double(BenchmarkRoom.messageBytes) * figures.nanosecondsPerByte
-            costs.append((used - own) / forwarded)
+        let shapes = [FiguresBenchmark.fourToFifty, RoomShape.tenToTen, .oneToFifty]
+        let one = try rounds(shapes, loops: 1)
+        let two = try rounds(shapes, loops: 2)
+        let costs = zip(one, two).filter { $0.1.forwarded > 0 }.map { one, two in
+            (two.nanoseconds - one.nanoseconds - (two.sends - one.sends) * figures.nanosecondsPerSend) / two.forwarded
         }
         guard !costs.isEmpty else { throw BenchmarkFault("no frame went to the other loop") }
+        Text.out("\na frame to another loop, by room: \(costs.map { Text.thousands($0) }.joined(separator: ", ")) ns")
         figures.nanosecondsPerFrameToLoop = max(0, Text.median(costs))
+    }
+
+    private func rounds(_ shapes: [RoomShape], loops: Int) throws -> [Round] {
+        let relay = try RelayProcess(options, counting: false, loops: loops)
+        defer { relay.stop() }
+        let sessions = try BenchmarkSessions(options, relay)
+        return try shapes.map { shape in
+            let room = try BenchmarkRoom(shape, sessions)
+            _ = try room.run(outstanding: 1, seconds: 0.3)
+            let before = try RelayCounters(relay)
+            let cpu = try ProcessSample.processorSeconds(of: relay.pid)
+            let result = try room.run(outstanding: 1, seconds: options.seconds)
+            let used = (try ProcessSample.processorSeconds(of: relay.pid) - cpu) * 1e9
+            let after = try RelayCounters(relay)
+            let rounds = Double(max(1, result.rounds))
+            return Round(
+                nanoseconds: used / rounds, sends: try after.since(before, "segue_sends_total") / rounds,
+                forwarded: try after.since(before, "segue_loop_frames_forwarded_total") / rounds)
+        }
     }
 
     // MARK: Against runs at a pace
