@@ -124,7 +124,7 @@ let package = Package(
             name: "RelayBenchmark",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "COpenSSL",
+                "COpenSSL", "CapacityModel", "LoadReport",
             ],
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
@@ -147,6 +147,13 @@ let package = Package(
                 "CertificateAuthority", "JitterBuffer", "AudioEngine", "COpenSSL",
             ],
             path: "Benchmarks/Micro", swiftSettings: strict),
+
+        // What machines carry, from what single acts cost; started by Deploy/dev bench capacity. Optimized in debug builds too: it simulates.
+        .target(
+            name: "CapacityModel", dependencies: ["LoadReport"], path: "Benchmarks/CapacityModel", swiftSettings: strict + optimized),
+        .executableTarget(
+            name: "capacity", dependencies: ["CapacityModel", "LoadReport"], path: "Benchmarks/Capacity", exclude: ["figures.json"],
+            swiftSettings: strict),
 
         // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
         .executableTarget(
@@ -229,6 +236,7 @@ let package = Package(
             ]),
         testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
         testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "Signalling", "RelayServer"]),
-        testTarget("StructureTests", ["RelayBase"]),
+        testTarget("CapacityModelTests", ["CapacityModel", "LoadReport"]),
+        testTarget("StructureTests", ["RelayBase", "CapacityModel"]),
     ]
 )

@@ -11,7 +11,7 @@ struct Plot {
     private static let width = 860.0
     private static let height = 300.0
     private static let left = 68.0
-    private static let right = 130.0
+    private static let right = 156.0
     private static let top = 16.0
     private static let bottom = 44.0
     /// As many as there are classes and dashes in the page's style.

@@ -14,7 +14,7 @@ package enum ProcessSampleError: Error, Equatable, CustomStringConvertible {
 
 /// What the kernel says of a process at an instant.
 package struct ProcessSample: Sendable, Codable, Equatable {
-    /// User and system time of all its threads since it started, in steps of a clock tick (10 ms).
+    /// User and system time of all its threads since it started, those that have ended included.
     package var cpuSeconds: Double
     package var rssBytes: Int
     /// Of all threads that are there: those of ended threads are gone with them.
@@ -26,11 +26,7 @@ package struct ProcessSample: Sendable, Codable, Equatable {
     /// - Parameter walksPages: takes the resident size from `smaps_rollup`, which counts pages, in place of `status`, whose counters may be
     ///   some dozens of pages behind. It holds the process's memory map for a millisecond or more, so not while latency is measured.
     package static func of(pid: Int32, walksPages: Bool = false) throws(ProcessSampleError) -> ProcessSample {
-        let stat = try text(pid, "stat")
-        // The second field is the program's name in parentheses, which may hold anything.
-        guard let name = stat.lastIndex(of: ")") else { throw .unreadable(pid: pid, file: "stat") }
-        let fields = stat[stat.index(after: name)...].split(separator: " ")
-        guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { throw .unreadable(pid: pid, file: "stat") }
+        let cpuSeconds = try processorSeconds(of: pid)
         let memory = walksPages ? try text(pid, "smaps_rollup") : try text(pid, "status")
         guard let resident = number(walksPages ? "Rss:" : "VmRSS:", memory) else { throw .unreadable(pid: pid, file: "status") }
         var voluntary = 0
@@ -43,7 +39,7 @@ package struct ProcessSample: Sendable, Codable, Equatable {
             involuntary.add(number("nonvoluntary_ctxt_switches:", status) ?? 0)
         }
         return ProcessSample(
-            cpuSeconds: (user + system) / Double(max(1, sysconf(Int32(_SC_CLK_TCK)))), rssBytes: resident * 1_024, voluntarySwitches: voluntary,
+            cpuSeconds: cpuSeconds, rssBytes: resident * 1_024, voluntarySwitches: voluntary,
             involuntarySwitches: involuntary, threads: threads.count)
     }
 
@@ -53,6 +49,16 @@ package struct ProcessSample: Sendable, Codable, Equatable {
             cpuSeconds: max(0, cpuSeconds - earlier.cpuSeconds), rssBytes: rssBytes - earlier.rssBytes,
             voluntarySwitches: max(0, voluntarySwitches - earlier.voluntarySwitches),
             involuntarySwitches: max(0, involuntarySwitches - earlier.involuntarySwitches), threads: threads)
+    }
+
+    /// By the process's own clock, to the nanosecond: `/proc/PID/stat` counts in steps of 10 ms.
+    package static func processorSeconds(of pid: Int32) throws(ProcessSampleError) -> Double {
+        var clock = clockid_t()
+        var time = timespec()
+        guard unsafe clock_getcpuclockid(pid, &clock) == 0, unsafe clock_gettime(clock, &time) == 0 else {
+            throw .unreadable(pid: pid, file: "stat")
+        }
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     private static func threads(of pid: Int32) throws(ProcessSampleError) -> [Int32] {
