@@ -102,6 +102,7 @@ let package = Package(
             dependencies: [
                 "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
                 "MediaFiles", "MediaProtocol",
+                "LoadGenerator", "LoadReport",
                 "Reactor",
                 "Signalling",
                 "CLinux",
@@ -109,14 +110,49 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // What load generators measured: recorded, joined, judged, told as text, JSON and a page.
+        swiftTarget("LoadReport", ["RelayBase"]),
+        swiftTarget(
+            "LoadGenerator",
+            [
+                "RelayBase", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport", "RelayClient", "RelayServer",
+                "LoadReport",
+            ]),
+
         // Measures the relay; started by Benchmarks/run.
         .executableTarget(
             name: "RelayBenchmark",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "COpenSSL",
+                "COpenSSL", "CapacityModel", "LoadReport",
             ],
             path: "Benchmarks/RelayBenchmark",
+            swiftSettings: strict),
+
+        // Compares the relay with a floor in C and a peer under the same loads; started by Deploy/dev bench speed.
+        .target(name: "BenchmarkSupport", path: "Benchmarks/Support", swiftSettings: strict),
+        .executableTarget(
+            name: "speed-comparison",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport",
+                "WebSocketProtocol",
+            ],
+            path: "Benchmarks/SpeedComparison", swiftSettings: strict),
+
+        // Times pieces of the relay beside their floors; started by Deploy/dev bench micro.
+        .executableTarget(
+            name: "microbenchmarks",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "WebSocketProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport",
+                "CertificateAuthority", "JitterBuffer", "AudioEngine", "COpenSSL",
+            ],
+            path: "Benchmarks/Micro", swiftSettings: strict),
+
+        // What machines carry, from what single acts cost; started by Deploy/dev bench capacity. Optimized in debug builds too: it simulates.
+        .target(
+            name: "CapacityModel", dependencies: ["LoadReport"], path: "Benchmarks/CapacityModel", swiftSettings: strict + optimized),
+        .executableTarget(
+            name: "capacity", dependencies: ["CapacityModel", "LoadReport"], path: "Benchmarks/Capacity", exclude: ["figures.json"],
             swiftSettings: strict),
 
         // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
@@ -198,6 +234,9 @@ let package = Package(
                 "segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol", "MediaFiles",
                 "JitterBuffer", "AudioEngine",
             ]),
-        testTarget("StructureTests", ["RelayBase"]),
+        testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
+        testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "Signalling", "RelayServer"]),
+        testTarget("CapacityModelTests", ["CapacityModel", "LoadReport"]),
+        testTarget("StructureTests", ["RelayBase", "CapacityModel"]),
     ]
 )

@@ -4,6 +4,8 @@ struct BenchmarkOptions {
         case allocations
         case memory
         case speed
+        /// What single acts cost, for the model of capacity.
+        case figures
         /// Not a measurement: load for a profiler.
         case hold
     }
@@ -14,6 +16,7 @@ struct BenchmarkOptions {
           allocations   C-library allocations of the relay per relayed frame, steady state
           memory        resident bytes per idle TLS WebSocket connection, and per further WebSocket on one HTTP/2 connection
           speed         frames delivered per CPU-second of the relay, beside the floor: sealing and sending alone
+          figures       what single acts cost, for `Deploy/dev bench capacity`
           hold          keep one room busy for --seconds, for a profiler
         Without a part: allocations, memory and speed.
 
@@ -22,6 +25,7 @@ struct BenchmarkOptions {
           --outstanding W,… frames under way per publisher (1,4,16,64)
           --shape SHAPE     of hold: 1x50, 10x10 (everybody speaks and listens), 10+10 (ten speak, ten others listen)
           --sessions N      idle connections of memory (2000)
+          --figures FILE    of figures: keep them there, as JSON
           --trace           allocations: print call sites even when there are none to blame
         """
 
@@ -32,6 +36,7 @@ struct BenchmarkOptions {
     var shape = RoomShape.oneToFifty
     var idleSessions = 2_000
     var traces = false
+    var figures: String?
     var wantsHelp = false
     /// Set by the script.
     var relay = ".build/release/segue"
@@ -70,6 +75,7 @@ struct BenchmarkOptions {
         case "--relay": relay = value
         case "--counter": counter = value
         case "--folder": folder = value
+        case "--figures": figures = value
         case "--seconds":
             guard let number = Double(value), number > 0, number <= 600 else { throw BenchmarkFault("--seconds: over 0, at most 600") }
             seconds = number

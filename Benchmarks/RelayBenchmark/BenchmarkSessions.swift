@@ -69,7 +69,11 @@ final class BenchmarkSessions {
 
     /// Lets time pass, answering pings.
     func pass(seconds: Double) throws {
-        let end = MonotonicClock.now().advanced(byNanoseconds: UInt64(seconds * 1e9))
+        try pass(until: MonotonicClock.now().advanced(byNanoseconds: UInt64(seconds * 1e9)))
+    }
+
+    /// Takes what comes until then.
+    func pass(until end: MonotonicInstant) throws {
         repeat { try turn(until: end) } while MonotonicClock.now() < end
     }
 
