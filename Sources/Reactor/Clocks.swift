@@ -10,6 +10,12 @@ package enum MonotonicClock {
         precondition(result == 0, "CLOCK_MONOTONIC is there on every Linux")
         return MonotonicInstant(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
     }
+
+    /// Stops the calling thread for so long, or until a signal comes; a second at most.
+    package static func sleep(nanoseconds: UInt64) {
+        var time = timespec(tv_sec: 0, tv_nsec: Int(min(nanoseconds, 999_999_999)))
+        _ = unsafe nanosleep(&time, nil)
+    }
 }
 
 /// The machine's clock of the day, for logs and certificates; it can jump, so nothing is timed by it.

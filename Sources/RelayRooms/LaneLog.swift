@@ -81,6 +81,8 @@ package struct LaneLog: ~Copyable {
     package private(set) var next: UInt64 = 0
     /// Before it nobody needs anything, as of the last release: what is kept there is for replay.
     package private(set) var needed: UInt64 = 0
+    /// The newest entry that lies at the start of the memory while older ones lie behind it.
+    private(set) var wrapped: UInt64 = 0
     /// One past the newest base frame.
     private(set) var baseEnd: UInt64 = 0
     package let bytesMax: Int
@@ -143,6 +145,7 @@ package struct LaneLog: ~Copyable {
         }
         unsafe entries[Int(truncatingIfNeeded: next & entryMask)] = LaneEntry(
             arrival: arrival, offset: offset, byteCount: byteCount, slot: slot, traits: traits)
+        if offset < writeOffset { wrapped = next }
         next &+= 1
         if traits.isBase { baseEnd = next }
         writeOffset = offset &+ byteCount

@@ -122,7 +122,7 @@ extension RoomFanout {
     private mutating func pullLog(_ subscriber: Int, _ lane: Lane, _ room: inout EgressRoom, _ now: MonotonicInstant) -> Bool {
         let deadline = deadlineNanoseconds(lane)
         while subscribers[subscriber][lane].sequence < self[lane].next {
-            if pullRun(subscriber, lane, &room, now, deadline) { return true }
+            if pullRun(subscriber, lane, &room, now, deadline) { continue }
             let entry = self[lane][subscribers[subscriber][lane].sequence]
             switch decide(subscriber, lane, entry, now, deadline) {
             case .serve:
@@ -175,7 +175,7 @@ extension RoomFanout {
         return false
     }
 
-    /// The live edge: everything from the cursor to the end of the log lies side by side, is the subscriber's, is fresh and fits, so it is copied as one.
+    /// The live edge: what lies side by side from the cursor on is the subscriber's, is fresh and fits, so it is copied as one.
     private mutating func pullRun(
         _ subscriber: Int, _ lane: Lane, _ room: inout EgressRoom, _ now: MonotonicInstant, _ deadline: UInt64
     ) -> Bool {

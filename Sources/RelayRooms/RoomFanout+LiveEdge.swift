@@ -24,8 +24,8 @@ extension RoomFanout {
         case (false, false, true): lane = .data
         default: return nil
         }
-        guard isPlain(subscriber) else { return nil }
-        return run(subscriber, lane, now, deadlineNanoseconds(lane))
+        guard isPlain(subscriber), let run = run(subscriber, lane, now, deadlineNanoseconds(lane)), run.end == self[lane].next else { return nil }
+        return run
     }
 
     /// Whether a subscriber has nothing of its own to be sent, no message begun, and wishes for frames as they are.
@@ -44,19 +44,21 @@ extension RoomFanout {
         !subscribers[subscriber][lane].holdsOwn && !subscribers[subscriber][lane].preludeHoldsGroup
     }
 
-    /// From a lane's cursor to the end of its log, if all of it lies side by side, is the subscriber's and is fresh.
+    /// From a lane's cursor on what lies side by side, if all of it is the subscriber's and fresh: up to the end of the log, or of its memory.
     func run(_ subscriber: Int, _ lane: Lane, _ now: MonotonicInstant, _ deadline: UInt64) -> LiveRun? {
         let sequence = subscribers[subscriber][lane].sequence
         guard subscribers[subscriber][lane].wantedStreams == laneStreams[lane], subscribers[subscriber][lane].troubledStreams == 0,
             subscribers[subscriber][lane].filteredStreams == 0, subscribers[subscriber][lane].countedStreams == 0,
             sequence >= subscribers[subscriber][lane].plainFrom
         else { return nil }
-        let end = self[lane].next
+        var end = self[lane].next
         let oldest = self[lane][sequence]
-        let newest = self[lane][end &- 1]
-        guard newest.offset >= oldest.offset,
-            now.nanoseconds(since: oldest.arrival) <= min(deadline, subscribers[subscriber][lane].shortestDelay)
-        else { return nil }
+        guard now.nanoseconds(since: oldest.arrival) <= min(deadline, subscribers[subscriber][lane].shortestDelay) else { return nil }
+        var newest = self[lane][end &- 1]
+        if newest.offset < oldest.offset {
+            end = self[lane].wrapped
+            newest = self[lane][end &- 1]
+        }
         return LiveRun(
             lane: lane, offset: oldest.offset, byteCount: newest.offset + newest.byteCount - oldest.offset, frames: end &- sequence, end: end)
     }

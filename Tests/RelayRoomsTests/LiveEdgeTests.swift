@@ -38,6 +38,29 @@ struct LiveEdgeTests {
         #expect(h.drain(straight).isEmpty)
     }
 
+    @Test("where the log's memory ends and begins again, what lies on both sides comes by a pull, whole, in order and in one room")
+    func wraps() {
+        let (h, slots, subscriber) = room()
+        var runs = 0
+        var expected: UInt32 = 1
+        for _ in 0..<200 {
+            for _ in 0..<7 { h.publish(slots[0], bytes: 300) }
+            let received = Received()
+            if let bytes = take(h, subscriber) {
+                runs += 1
+                received.bytes = bytes
+            } else {
+                _ = h.pull(subscriber, into: received)
+            }
+            #expect(received.cut() && received.bytes.isEmpty && received.frames.map(\.number) == Array(expected..<(expected + 7)))
+            expected += 7
+            h.advance(milliseconds: 20)
+            h.tidy()
+        }
+        #expect(runs > 100 && runs < 200, "the log wraps now and then")
+        #expect(h.account(subscriber).delivered == 1_400 && h.imbalance(subscriber) == 0)
+    }
+
     @Test("several publishers' frames of one lane are one run")
     func severalStreams() throws {
         let (h, slots, subscriber) = room([.audio, .audio])

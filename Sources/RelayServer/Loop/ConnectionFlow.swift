@@ -4,7 +4,7 @@ import RelayRooms
 
 /// What one connection may send: its bandwidth estimate, and how much of the window is left since the kernel was last asked.
 ///
-/// The kernel is asked only when it can make a difference: every 50 ms of a connection that sends (15 ms over a distance), and when the window looks used up. What was
+/// The kernel is asked only when it can make a difference: every 200 ms of a connection that sends (50 ms as long as little is known of it or the network limits it, 15 ms over a distance), and when the window looks used up. What was
 /// sealed since then counts as outstanding, so that on a fast link there is no call for most sends.
 struct ConnectionFlow {
     private(set) var estimate = BandwidthEstimate() {
@@ -25,8 +25,9 @@ struct ConnectionFlow {
             windowBytes = estimate.windowBytes
             reserveBytes = estimate.reserveBytes
             quantumBytes = estimate.quantumBytes
-            sampleMilliseconds = estimate.baseRoundTripMicroseconds > ConnectionFlow.nearMicroseconds ? 15 : 50
             isWatched = estimate.isLimited || estimate.state == .congested
+            let isEasy = !isWatched && estimate.bitsPerSecond != nil
+            sampleMilliseconds = estimate.baseRoundTripMicroseconds > ConnectionFlow.nearMicroseconds ? 15 : isEasy ? 200 : 50
         }
     }
     /// When the kernel was last asked.

@@ -8,7 +8,9 @@ extension EventLoop {
         guard room.holdNanosecondsMax > 0 || room.hold.isHolding else { return false }
         let wasHolding = room.hold.isHolding
         let holds = room.hold.framesCame(byteCount: room.unflushedBytes, now: now) {
-            load.delay(of: min(room.holdNanosecondsMax, room.fanout.shortestDeadline() / 2))
+            let delay = load.delay(of: min(room.holdNanosecondsMax, room.fanout.shortestDeadline() / 2))
+            // What came while nobody looked has waited already.
+            return delay > slept ? delay - slept : 0
         }
         if wasHolding {
             // Without the hold everybody would have been sent something in this turn too.
@@ -46,11 +48,22 @@ extension EventLoop {
         return UInt64(ownMicroseconds ?? limits.flushHoldMicroseconds) * 1_000
     }
 
+    /// A room has come to this loop.
+    func beginHolding(_ room: LocalRoom) {
+        room.holdNanosecondsMax = holdNanosecondsMax(of: room.name)
+        if room.holdNanosecondsMax == 0 { impatientRooms += 1 }
+    }
+
+    func endHolding(_ room: LocalRoom) {
+        if room.holdNanosecondsMax == 0 { impatientRooms -= 1 }
+    }
+
     /// The policy has changed.
     func renewHolds() {
         for handle in rooms.handles {
             guard let room = rooms[handle] else { continue }
-            room.holdNanosecondsMax = holdNanosecondsMax(of: room.name)
+            endHolding(room)
+            beginHolding(room)
         }
     }
 }

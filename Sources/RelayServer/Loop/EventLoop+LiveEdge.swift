@@ -8,10 +8,12 @@ extension EventLoop {
     func flushSubscribers(of room: LocalRoom) {
         room.noteFlush()
         for subscriber in 0..<room.fanout.subscribers.endIndex {
-            guard room.fanout.subscribers.isLive(subscriber), room.fanout.hasPending(subscriber),
+            guard room.fanout.subscribers.isLive(subscriber) else { continue }
+            let run = room.fanout.liveRun(subscriber, now: now)
+            guard run != nil || room.fanout.hasPending(subscriber),
                 let channel = channels[Handle(packed: room.fanout.subscribers[subscriber].token)], let connection = channel.connection
             else { continue }
-            if let run = room.fanout.liveRun(subscriber, now: now), mayGoStraight(run, channel, connection) {
+            if let run, mayGoStraight(run, channel, connection) {
                 work.flushed()
                 sendStraight(run, to: subscriber, of: room, channel, connection)
                 continue

@@ -66,6 +66,10 @@ final class EventLoop {
     var holding: [LocalRoom] = []
     var holdDue = MonotonicInstant.distantFuture
     var work = FlushWork()
+    /// Rooms whose frames may not be held at all.
+    var impatientRooms = 0
+    /// Nanoseconds before this turn in which the loop did not look for events.
+    var slept: UInt64 = 0
     private var flushBegan = MonotonicInstant.zero
     var presence = PresenceRound()
     /// Sessions that change faster than their rooms are told.
@@ -113,6 +117,7 @@ final class EventLoop {
     /// Handshake steps per turn: a mutual handshake takes about a millisecond, and media waits meanwhile.
     static let handshakeStepsPerTurn = 2
     static let receivesPerTurn = 8
+    private static let sleepNanosecondsMax: UInt64 = 1_000_000
     static let egressBytes = 16 << 10
     static let housekeepingMilliseconds: UInt64 = 250
     private static let outboxMessagesMax = 1 << 18
@@ -184,10 +189,16 @@ final class EventLoop {
     /// Frames that are held are due between two milliseconds; everything else is not.
     private func wait(until deadline: MonotonicInstant?) throws(SystemFault) -> Int {
         let now = MonotonicClock.now()
+        slept = 0
         guard holdDue < deadline ?? .distantFuture else {
             return try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: now))
         }
-        return try selector.wait(timeoutNanoseconds: holdDue.nanoseconds(since: now))
+        let left = holdDue.nanoseconds(since: now)
+        guard impatientRooms == 0 else { return try selector.wait(timeoutNanoseconds: left) }
+        // Frames that come now would wait anyway, and each would wake the loop: what comes is taken together.
+        slept = min(left, EventLoop.sleepNanosecondsMax)
+        MonotonicClock.sleep(nanoseconds: slept)
+        return try selector.wait(timeoutNanoseconds: 0)
     }
 
     private func turn(events count: Int) {

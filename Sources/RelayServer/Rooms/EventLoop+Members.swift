@@ -91,7 +91,7 @@ extension EventLoop {
         let room = LocalRoom(number: joined.room, name: joined.name, limits: limits, budget: budget)
         guard let handle = rooms.insert(room) else { return nil }
         room.handle = handle
-        room.holdNanosecondsMax = holdNanosecondsMax(of: joined.name)
+        beginHolding(room)
         roomHandles[joined.room] = handle
         for entry in joined.streams { addStream(room, entry) }
         return room
@@ -100,6 +100,7 @@ extension EventLoop {
     func dropRoom(_ room: LocalRoom) {
         for route in room.routes where route.isRequested { withdrawInterest(room, route) }
         forgetDeliveries(room)
+        endHolding(room)
         counters.frames.add(room.fanout.totalAccount().account)
         room.fanout.releaseBudget()
         _ = rooms.remove(room.handle)
