@@ -102,6 +102,7 @@ let package = Package(
             dependencies: [
                 "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
                 "MediaFiles", "MediaProtocol",
+                "LoadGenerator", "LoadReport",
                 "Reactor",
                 "Signalling",
                 "CLinux",
@@ -111,6 +112,12 @@ let package = Package(
 
         // What load generators measured: recorded, joined, judged, told as text, JSON and a page.
         swiftTarget("LoadReport", ["RelayBase"]),
+        swiftTarget(
+            "LoadGenerator",
+            [
+                "RelayBase", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport", "RelayClient", "RelayServer",
+                "LoadReport",
+            ]),
 
         // Measures the relay; started by Benchmarks/run.
         .executableTarget(
@@ -121,6 +128,25 @@ let package = Package(
             ],
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
+
+        // Compares the relay with a floor in C and a peer under the same loads; started by Deploy/dev bench speed.
+        .target(name: "BenchmarkSupport", path: "Benchmarks/Support", swiftSettings: strict),
+        .executableTarget(
+            name: "speed-comparison",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport",
+                "WebSocketProtocol",
+            ],
+            path: "Benchmarks/SpeedComparison", swiftSettings: strict),
+
+        // Times pieces of the relay beside their floors; started by Deploy/dev bench micro.
+        .executableTarget(
+            name: "microbenchmarks",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "WebSocketProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport",
+                "CertificateAuthority", "JitterBuffer", "AudioEngine", "COpenSSL",
+            ],
+            path: "Benchmarks/Micro", swiftSettings: strict),
 
         // What machines carry, from what single acts cost; started by Deploy/dev bench capacity. Optimized in debug builds too: it simulates.
         .target(
@@ -209,6 +235,7 @@ let package = Package(
                 "JitterBuffer", "AudioEngine",
             ]),
         testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
+        testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "Signalling", "RelayServer"]),
         testTarget("CapacityModelTests", ["CapacityModel", "LoadReport"]),
         testTarget("StructureTests", ["RelayBase", "CapacityModel"]),
     ]

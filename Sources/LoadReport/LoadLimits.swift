@@ -91,7 +91,7 @@ package enum LimitName: String, CaseIterable, Sendable {
         }
     }
 
-    var bound: WritableKeyPath<LoadLimits, Double?> {
+    package var bound: WritableKeyPath<LoadLimits, Double?> {
         switch self {
         case .audioLatencyP50Milliseconds: \.audioLatencyP50Milliseconds
         case .audioLatencyP99Milliseconds: \.audioLatencyP99Milliseconds

@@ -45,6 +45,7 @@ extension LoadReport {
         wallSeconds = (ended - Double(startedUnixMilliseconds)) / 1_000
         parts.add(other.parts)
         notes += other.notes.filter { !notes.contains($0) }
+        counts.add(other.counts)
         clients.wanted.add(other.clients.wanted)
         clients.connected.add(other.clients.connected)
         clients.failedByReason.add(other.clients.failedByReason)

@@ -18,6 +18,8 @@ package struct LoadReport: Codable, Sendable, Equatable {
     package var machine = ""
     /// What the reader should know: that it was ended early, that the generator was too slow, …
     package var notes: [String] = []
+    /// What happened, and what else was counted, by name.
+    package var counts: [String: Int] = [:]
     package var clients = Clients()
     package var handshakes = Handshakes()
     /// From the sending of `join` to the first frame.

@@ -10,7 +10,7 @@ struct ReportTable {
 extension LoadReport {
     /// The parts that the run had something of.
     var tables: [ReportTable] {
-        [limitsTable, clientsTable, framesTable, latencyTable, fairnessTable, relayTable].compactMap(\.self)
+        [limitsTable, clientsTable, framesTable, latencyTable, fairnessTable, relayTable, countsTable].compactMap(\.self)
     }
 
     private var limitsTable: ReportTable? {
@@ -87,6 +87,12 @@ extension LoadReport {
         }
         guard !rows.isEmpty else { return nil }
         return ReportTable(title: "Fairness", header: ["", "median client", "worst client", "worst ÷ median", "clients"], rows: rows)
+    }
+
+    private var countsTable: ReportTable? {
+        guard !counts.isEmpty else { return nil }
+        return ReportTable(
+            title: "Counts", header: ["", "count"], rows: counts.sorted { $0.key < $1.key }.map { [$0.key, Numbers.thousands($0.value)] })
     }
 
     private var relayTable: ReportTable? {
