@@ -10,7 +10,7 @@ struct CapacityOptions {
         Prints what one core, one node and several nodes carry, from what single acts cost, and what the model takes as given. Costs are those of
         Benchmarks/Capacity/figures.json.
 
-          --measure             measure the costs anew and keep them there (two minutes; nothing else should run)
+          --measure             measure the costs anew and keep them there (three minutes; nothing else should run)
           --check               hold the model against one run of LoadTests/run conference
           --write               put the sizing table into README.md
           --figures FILE        other costs
