@@ -99,14 +99,12 @@ final class EventLoop {
     var inbox: [LoopMessage] = []
     private var inboxPlace = 0
     private var outbox: Outbox
-    var handshakeBudget = 0
+    var handshakes = HandshakeTurns()
     var date = DateText()
     var drainDeadline: MonotonicInstant?
     var isStopping = false
     let startedAt: MonotonicInstant
 
-    /// Handshake steps per turn: a mutual handshake takes about a millisecond, and media waits meanwhile.
-    static let handshakeStepsPerTurn = 2
     static let receivesPerTurn = 8
     static let egressBytes = 16 << 10
     static let housekeepingMilliseconds: UInt64 = 250
@@ -158,6 +156,7 @@ final class EventLoop {
             // The clock is read again after the wait: a turn's time is that of its events.
             let hasWork =
                 mailWaits || !inbox.isEmpty || !readLater.isEmpty || !requestTurns.isEmpty || !reviews.isEmpty || !recheck.isDone
+                || !handshakes.isEmpty
             let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
@@ -179,7 +178,6 @@ final class EventLoop {
     }
 
     private func turn(events count: Int) {
-        handshakeBudget = EventLoop.handshakeStepsPerTurn
         resumeRequests()
         resumeReads()
         handleEvents(count)
@@ -197,6 +195,7 @@ final class EventLoop {
         flushDirty()
         ringsOut.wake()
         outbox.retry()
+        shakeHands()
     }
 
     /// Handles what is ready for as long as a turn may take with it. epoll is level-triggered: what is left is reported again, and comes first then.
