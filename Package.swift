@@ -108,7 +108,7 @@ let package = Package(
             name: "RelayBenchmark",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "COpenSSL",
+                "COpenSSL", "JOSE",
             ],
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),

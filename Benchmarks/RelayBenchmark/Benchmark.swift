@@ -19,6 +19,7 @@ enum Benchmark {
                 Text.out(BenchmarkOptions.help)
                 return 0
             }
+            if let port = options.stormPort { return try HandshakeStorm.run(options, port: UInt16(port)) }
             Text.out(Machine.description)
             let relay = try RelayProcess(options, counting: false)
             defer { relay.stop() }
@@ -27,6 +28,11 @@ enum Benchmark {
             }
             if options.parts.contains(.hold) {
                 try hold(options, relay)
+            }
+            for part in options.parts {
+                guard let run = separate(part, options) else { continue }
+                relay.stop()
+                try run()
             }
             if options.parts.contains(.memory) {
                 relay.stop()
@@ -43,6 +49,16 @@ enum Benchmark {
         } catch {
             Text.out("benchmark: \(error)")
             return 1
+        }
+    }
+
+    /// The parts that start relays of their own.
+    private static func separate(_ part: BenchmarkOptions.Part, _ options: BenchmarkOptions) -> (() throws -> Void)? {
+        switch part {
+        case .handshakes: HandshakeBenchmark(options).run
+        case .churn: ChurnBenchmark(options).run
+        case .storm: StormBenchmark(options).run
+        case .allocations, .memory, .speed, .hold: nil
         }
     }
 
