@@ -16,6 +16,11 @@ let strict: [SwiftSetting] = [
 /// serialize the bodies of `package` ones, and every look-up would go through unspecialized code and its metadata.
 let specialized: [SwiftSetting] = [.unsafeFlags(["-enable-cmo-everything"], .when(configuration: .release))]
 
+/// Release builds of what lies on the path of every frame do not check at run time that accesses to a class's fields do not overlap: a check costs as much as
+/// the access itself, twenty times over, and there were some fifty per frame and receiver. The compiler's own checks stay, as do those for bounds and overflow;
+/// debug builds, with all tests and benches, check at run time too.
+let uncheckedExclusivity: [SwiftSetting] = [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+
 /// Each target that is built so brings its own copies of the standard library's small functions under one name. They are alike: the linker takes the first.
 let alikeCopies: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--allow-multiple-definition"], .when(configuration: .release))]
 
@@ -69,7 +74,8 @@ let package = Package(
 
         // Shell: does.
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
-        swiftTarget("TLSTransport", ["RelayBase", "Reactor", "COpenSSL"]),
+        .target(
+            name: "TLSTransport", dependencies: ["RelayBase", "Reactor", "COpenSSL"], swiftSettings: strict + uncheckedExclusivity),
         swiftTarget("CertificateAuthority", ["RelayBase", "COpenSSL", "CLinux"]),
         swiftTarget("JOSE", ["RelayBase", "COpenSSL"]),
         swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),
@@ -78,13 +84,13 @@ let package = Package(
         .target(
             name: "AudioEngine", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "COpus", "CSpeexDSP"],
             swiftSettings: strict + optimized + specialized, linkerSettings: alikeCopies),
-        swiftTarget(
-            "RelayServer",
-            [
+        .target(
+            name: "RelayServer",
+            dependencies: [
                 "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "AudioEngine", "RelayRooms", "AudioSession",
                 "Signalling", "Reactor", "CLinux",
                 "TLSTransport", "HTTPTransport", "JOSE", "CertificateAuthority",
-            ]),
+            ], swiftSettings: strict + uncheckedExclusivity),
         swiftTarget(
             "RelayClient",
             [
@@ -96,6 +102,7 @@ let package = Package(
             dependencies: [
                 "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
                 "MediaFiles", "MediaProtocol",
+                "LoadGenerator", "LoadReport",
                 "Reactor",
                 "Signalling",
                 "CLinux",
@@ -103,14 +110,49 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // What load generators measured: recorded, joined, judged, told as text, JSON and a page.
+        swiftTarget("LoadReport", ["RelayBase"]),
+        swiftTarget(
+            "LoadGenerator",
+            [
+                "RelayBase", "HTTPProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport", "RelayClient", "RelayServer",
+                "LoadReport",
+            ]),
+
         // Measures the relay; started by Benchmarks/run.
         .executableTarget(
             name: "RelayBenchmark",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "COpenSSL", "JOSE",
+                "COpenSSL", "JOSE", "CapacityModel", "LoadReport",
             ],
             path: "Benchmarks/RelayBenchmark",
+            swiftSettings: strict),
+
+        // Compares the relay with a floor in C and a peer under the same loads; started by Deploy/dev bench speed.
+        .target(name: "BenchmarkSupport", path: "Benchmarks/Support", swiftSettings: strict),
+        .executableTarget(
+            name: "speed-comparison",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport",
+                "WebSocketProtocol",
+            ],
+            path: "Benchmarks/SpeedComparison", swiftSettings: strict),
+
+        // Times pieces of the relay beside their floors; started by Deploy/dev bench micro.
+        .executableTarget(
+            name: "microbenchmarks",
+            dependencies: [
+                "BenchmarkSupport", "RelayBase", "WebSocketProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport",
+                "CertificateAuthority", "JitterBuffer", "AudioEngine", "COpenSSL",
+            ],
+            path: "Benchmarks/Micro", swiftSettings: strict),
+
+        // What machines carry, from what single acts cost; started by Deploy/dev bench capacity. Optimized in debug builds too: it simulates.
+        .target(
+            name: "CapacityModel", dependencies: ["LoadReport"], path: "Benchmarks/CapacityModel", swiftSettings: strict + optimized),
+        .executableTarget(
+            name: "capacity", dependencies: ["CapacityModel", "LoadReport"], path: "Benchmarks/Capacity", exclude: ["figures.json"],
             swiftSettings: strict),
 
         // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
@@ -192,6 +234,9 @@ let package = Package(
                 "segue", "RelayServer", "CertificateAuthority", "TLSTransport", "Reactor", "RelayBase", "Signalling", "MediaProtocol", "MediaFiles",
                 "JitterBuffer", "AudioEngine",
             ]),
-        testTarget("StructureTests", ["RelayBase"]),
+        testTarget("LoadReportTests", ["LoadReport", "RelayBase"]),
+        testTarget("LoadGeneratorTests", ["LoadGenerator", "LoadReport", "MediaProtocol", "Signalling", "RelayServer"]),
+        testTarget("CapacityModelTests", ["CapacityModel", "LoadReport"]),
+        testTarget("StructureTests", ["RelayBase", "CapacityModel"]),
     ]
 )

@@ -360,6 +360,26 @@ def test_parameters_of_streams_in_the_mix(stage: Stage) -> None:
     assert is_whole(frames_of(ann, MIX))
 
 
+def test_a_parameter_takes_effect_with_its_frame(stage: Stage) -> None:
+    """Audio-session §6: parameters per frame, when that frame plays. The frame from which on bob is not heard is the one with which his tone changes."""
+    ann, bob = stage.phone("ann"), stage.join("bob")
+    changes, back = 400, 600
+    tones = [(LOW if place < changes else HIGH if place < back else MIDDLE)[place] for place in range(1500)]
+    voice = Voice(bob, Packets(tones))
+    mixes(ann)
+    with Speaking(voice):
+        more(ann, SETTLED)
+        for place, volume in ((changes, 0), (back, 1)):
+            answer = ann.ask("stream.setParameters", stream=voice.stream, volume=volume, at=place * 960)
+            assert answer["parameters"]["at"] == place * 960
+        until(ann, "the third tone", lambda: tone_level(frames_of(ann, MIX)[-20:], 1000) > -16 or None)
+    frames = frames_of(ann, MIX)
+    windows = [frames[start : start + 30] for start in range(0, len(frames) - 30, 10)]
+    assert max(tone_level(window, 400) for window in windows) > -16
+    assert max(tone_level(window, 2000) for window in windows) < -30
+    assert is_whole(frames)
+
+
 def test_the_relay_ducks_the_mix(stage: Stage) -> None:
     """Another device of the identity plays, and asks others to be soft meanwhile."""
     ann, bob = stage.phone("ann", device="phone", category="ambient"), stage.join("bob")

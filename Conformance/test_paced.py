@@ -303,6 +303,47 @@ def test_the_mode_of_the_audio_session_is_the_buffers_profile(stage: Stage) -> N
         wait_frames(ann, voice.stream, 10)
 
 
+def test_a_pinned_delay_is_that_to_what_is_heard(stage: Stage) -> None:
+    """Audio-session §5: with `routeConfigurationChange` jitter buffers are told the new latency; others tell of one that differs by more than 20 ms."""
+    bob, ann = stage.join("bob"), stage.phone()
+    voice = Voice(bob, TONE)
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=500)
+
+    def route(reason: int, latency: float) -> None:
+        ann.ask("route.changed", reason=reason, route={"inputs": [], "outputs": [{"type": "bluetoothA2DP", "latency": latency}]})
+
+    def targets(expected: int) -> None:
+        ann.wait(f"{expected} ms", lambda: ann.drain(0.1) or ([buffer["targetMilliseconds"] for buffer in buffers_of(stage, voice.stream)] == [expected] or None))
+
+    with Speaking(voice):
+        wait_frames(ann, voice.stream, 10)
+        targets(500)
+        for reason, latency, expected in ((8, 0.2, 300), (1, 0.19, 300), (8, 0.19, 310), (1, 0.04, 460), (8, 0.9, 0), (1, 0, 500)):
+            route(reason, latency)
+            targets(expected)
+        ann.frames.clear()
+        wait_frames(ann, voice.stream, 10)
+
+
+def test_priming_fills_the_buffer_and_says_how_much(stage: Stage) -> None:
+    """Audio-session §6: prime fills up to the watermark and reports how much; start plays it."""
+    bob, ann = stage.join("bob"), stage.phone()
+    voice = Voice(bob, TONE)
+    ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=PATIENT)
+    ann.ask("stream.pause", stream=voice.stream)
+    with Speaking(voice):
+        ann.frames.clear()
+        # Each answer takes a fifth of a second; what is kept ready stays when it is asked for once more.
+        primed = [ann.ask("stream.prime", stream=voice.stream)["primed"] for _ in range(12)]
+        assert all(entry["milliseconds"] == entry["frames"] * 20 for entry in primed), primed
+        assert primed[-1]["milliseconds"] > PATIENT / 2 > primed[0]["milliseconds"] > 0, primed
+        assert frames_of(ann, voice.stream) == []
+        ann.ask("stream.start", stream=voice.stream)
+        frames = wait_frames(ann, voice.stream, 10)
+    assert frames[0].flags & DISCONTINUITY
+    assert set(steps(frames)) == {(1, 960)}
+
+
 @pytest.mark.hostile
 @pytest.mark.parametrize(
     "members",

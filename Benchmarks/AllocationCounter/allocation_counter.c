@@ -1,4 +1,4 @@
-// Counts the C library's allocations of the process it is preloaded into (LD_PRELOAD), in a file that another process maps.
+// Counts the C library's allocations, Swift's reference counting and locks of the process it is preloaded into (LD_PRELOAD), in a file that another process maps.
 //
 // ALLOCATION_COUNTER_FILE names the file, which must exist and be large enough. Without it nothing is counted. The counting itself does not allocate:
 // calls go to glibc's own entry points (__libc_malloc and so on), and stacks are read from frame pointers, which Swift's code keeps. A stack that runs
@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "allocation_counter.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -91,7 +92,7 @@ static void note_site(void *caller, void *frame, size_t bytes) {
         if (counts != NULL) {                                                                    \
             atomic_fetch_add_explicit(&counts->field, 1, memory_order_relaxed);                  \
             atomic_fetch_add_explicit(&counts->bytes, (size), memory_order_relaxed);             \
-            if (atomic_load_explicit(&counts->tracing, memory_order_relaxed))                    \
+            if (atomic_load_explicit(&counts->tracing, memory_order_relaxed) == TRACES_ALLOCATIONS) \
                 note_site(__builtin_return_address(0), __builtin_frame_address(0), (size));      \
         }                                                                                        \
     } while (0)
@@ -133,4 +134,67 @@ int posix_memalign(void **result, size_t alignment, size_t bytes) {
 void free(void *block) {
     if (block != NULL && counts != NULL) atomic_fetch_add_explicit(&counts->free_calls, 1, memory_order_relaxed);
     __libc_free(block);
+}
+
+// Swift's reference counting. What the run-time library does to itself, through pointers of its own, is not seen; what compiled code does is.
+
+#define COUNT_CALL(field)                                                                        \
+    do {                                                                                         \
+        if (counts != NULL) {                                                                    \
+            atomic_fetch_add_explicit(&counts->field, 1, memory_order_relaxed);                  \
+            if (atomic_load_explicit(&counts->tracing, memory_order_relaxed) == TRACES_REFERENCES) \
+                note_site(__builtin_return_address(0), __builtin_frame_address(0), 0);           \
+        }                                                                                        \
+    } while (0)
+
+#define NEXT(type, name)                                                                         \
+    static _Atomic(type) next;                                                                   \
+    type call = atomic_load_explicit(&next, memory_order_relaxed);                               \
+    if (call == NULL) {                                                                          \
+        call = (type)dlsym(RTLD_NEXT, name);                                                     \
+        atomic_store_explicit(&next, call, memory_order_relaxed);                                \
+    }
+
+typedef void *(*retain_function)(void *);
+typedef void (*release_function)(void *);
+typedef void *(*retain_n_function)(void *, uint32_t);
+typedef void (*release_n_function)(void *, uint32_t);
+typedef int (*lock_function)(pthread_mutex_t *);
+
+#define RETAINING(name)                                                                          \
+    void *name(void *object) {                                                                   \
+        NEXT(retain_function, #name)                                                             \
+        COUNT_CALL(retain_calls);                                                                \
+        return call(object);                                                                     \
+    }
+#define RELEASING(name)                                                                          \
+    void name(void *object) {                                                                    \
+        NEXT(release_function, #name)                                                            \
+        COUNT_CALL(release_calls);                                                               \
+        call(object);                                                                            \
+    }
+
+RETAINING(swift_retain)
+RETAINING(swift_bridgeObjectRetain)
+RETAINING(swift_unownedRetainStrong)
+RETAINING(swift_weakLoadStrong)
+RELEASING(swift_release)
+RELEASING(swift_bridgeObjectRelease)
+
+void *swift_retain_n(void *object, uint32_t count) {
+    NEXT(retain_n_function, "swift_retain_n")
+    COUNT_CALL(retain_calls);
+    return call(object, count);
+}
+
+void swift_release_n(void *object, uint32_t count) {
+    NEXT(release_n_function, "swift_release_n")
+    COUNT_CALL(release_calls);
+    call(object, count);
+}
+
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+    NEXT(lock_function, "pthread_mutex_lock")
+    COUNT_CALL(lock_calls);
+    return call(mutex);
 }

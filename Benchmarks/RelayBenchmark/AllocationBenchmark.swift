@@ -1,7 +1,7 @@
 import Reactor
 import RelayBase
 
-/// Allocations of the relay per relayed frame, counted by a preloaded library, once everything has its size.
+/// Allocations, reference counting and locks of the relay per relayed frame, counted by a preloaded library, once everything has its size.
 struct AllocationBenchmark {
     /// Deliveries that a window has at least.
     private static let deliveriesMin = 100_000
@@ -16,6 +16,7 @@ struct AllocationBenchmark {
 
     func run() throws {
         var rows: [[String]] = []
+        var references: [[String]] = []
         var reports: [String] = []
         for shape in RoomShape.all {
             let relay = try RelayProcess(options, counting: true)
@@ -33,11 +34,13 @@ struct AllocationBenchmark {
                 reports.append(AllocationBenchmark.report(counts, relay, "\(shape), idle for 3 s"))
             }
             for outstanding in [1, 16] {
-                let (row, allocations) = try measure(room, outstanding, counts, quiet)
+                let (row, reference, allocations) = try measure(room, outstanding, counts, quiet)
                 rows.append(row)
+                references.append(reference)
                 if allocations > 0 || options.traces {
                     try reports.append(trace(room, outstanding, counts, relay))
                 }
+                if options.traces { try reports.append(trace(room, outstanding, counts, relay, .references)) }
             }
         }
         Text.out("\nAllocations of the relay (malloc, calloc, realloc, aligned), steady state")
@@ -46,6 +49,8 @@ struct AllocationBenchmark {
                 ["room", "W", "frames in", "delivered", "allocations", "of them by time alone", "frees", "per delivered frame", "beyond time alone"],
                 rows))
         Text.out("'By time alone' is what an idle relay with the same sessions allocates in the time that the window took (timers, statistics).")
+        Text.out("\nReference counting and locks of the relay: calls per delivered frame")
+        Text.out(Text.table(["room", "W", "swift_retain and its like", "swift_release", "pthread_mutex_lock"], references))
         for report in reports { Text.out(report) }
     }
 
@@ -58,7 +63,9 @@ struct AllocationBenchmark {
         return Double((counts.snapshot - before).allocations) / (Double(MonotonicClock.now().nanoseconds(since: start)) / 1e9)
     }
 
-    private func measure(_ room: BenchmarkRoom, _ outstanding: Int, _ counts: AllocationCounts, _ quiet: Double) throws -> ([String], UInt64) {
+    private func measure(_ room: BenchmarkRoom, _ outstanding: Int, _ counts: AllocationCounts, _ quiet: Double) throws
+        -> (row: [String], references: [String], allocations: UInt64)
+    {
         _ = try room.run(outstanding: outstanding, seconds: 0.5)
         let before = counts.snapshot
         let result = try room.rounds(outstanding: outstanding, seconds: 1, deliveries: AllocationBenchmark.deliveriesMin)
@@ -69,15 +76,21 @@ struct AllocationBenchmark {
             Text.fixed(quiet * result.wallSeconds, 1), "\(used.frees)", Text.fixed(Double(used.allocations) / Double(result.deliveries), 6),
             Text.fixed(max(0, Double(used.allocations) - quiet * result.wallSeconds) / Double(result.deliveries), 6),
         ]
-        return (row, used.allocations)
+        let references =
+            ["\(room.shape)", "\(outstanding)"]
+            + [used.retains, used.releases, used.locks].map { Text.fixed(Double($0) / Double(result.deliveries), 4) }
+        return (row, references, used.allocations)
     }
 
     /// The same once more, with the call sites noted.
-    private func trace(_ room: BenchmarkRoom, _ outstanding: Int, _ counts: AllocationCounts, _ relay: RelayProcess) throws -> String {
-        counts.startTracing()
+    private func trace(
+        _ room: BenchmarkRoom, _ outstanding: Int, _ counts: AllocationCounts, _ relay: RelayProcess,
+        _ traced: AllocationCounts.Traced = .allocations
+    ) throws -> String {
+        counts.startTracing(traced)
         let result = try room.rounds(outstanding: outstanding, seconds: 1, deliveries: AllocationBenchmark.deliveriesMin)
         counts.stopTracing()
-        let title = "\(room.shape), W=\(outstanding), \(Text.thousands(Double(result.deliveries))) deliveries"
+        let title = "\(traced), \(room.shape), W=\(outstanding), \(Text.thousands(Double(result.deliveries))) deliveries"
         return AllocationBenchmark.report(counts, relay, title)
     }
 

@@ -4,7 +4,7 @@ import Glibc
 @safe
 final class AllocationCounts {
     private static let magic: UInt64 = 0x5345_4755
-    private static let fields = 9
+    private static let fields = 12
     private static let sitesMax = 512
     private static let framesMax = 24
     private static let siteWords = 3 + framesMax + 1
@@ -18,13 +18,25 @@ final class AllocationCounts {
         var allocations: UInt64
         var frees: UInt64
         var bytes: UInt64
+        /// Calls of Swift's run-time library that count references up and down, and of pthread_mutex_lock.
+        var retains: UInt64
+        var releases: UInt64
+        var locks: UInt64
 
         static func - (later: Snapshot, earlier: Snapshot) -> Snapshot {
-            Snapshot(allocations: later.allocations - earlier.allocations, frees: later.frees - earlier.frees, bytes: later.bytes - earlier.bytes)
+            Snapshot(
+                allocations: later.allocations - earlier.allocations, frees: later.frees - earlier.frees, bytes: later.bytes - earlier.bytes,
+                retains: later.retains - earlier.retains, releases: later.releases - earlier.releases, locks: later.locks - earlier.locks)
         }
     }
 
-    /// One place that allocates.
+    /// Of which calls the sites are noted.
+    enum Traced: UInt64 {
+        case allocations = 1
+        case references = 2
+    }
+
+    /// One place that allocates, or whatever is traced.
     struct Site {
         var count: UInt64
         var bytes: UInt64
@@ -58,13 +70,14 @@ final class AllocationCounts {
     /// The counts now. The relay is quiet when this is asked, so no field is torn from another.
     var snapshot: Snapshot {
         let allocations = unsafe words[1] &+ words[2] &+ words[3] &+ words[4]
-        return unsafe Snapshot(allocations: allocations, frees: words[5], bytes: words[6])
+        return unsafe Snapshot(
+            allocations: allocations, frees: words[5], bytes: words[6], retains: words[9], releases: words[10], locks: words[11])
     }
 
     /// Notes call sites from now on, and forgets those of before. It costs time, so it has a window of its own.
-    func startTracing() {
+    func startTracing(_ traced: Traced = .allocations) {
         unsafe (words + Self.fields).update(repeating: 0, count: Self.sitesMax * Self.siteWords)
-        unsafe words[7] = 1
+        unsafe words[7] = traced.rawValue
     }
 
     func stopTracing() {

@@ -1,4 +1,5 @@
 import Glibc
+import LoadReport
 
 /// Why the benchmark could not go on.
 struct BenchmarkFault: Error, CustomStringConvertible {
@@ -34,6 +35,10 @@ enum Benchmark {
                 relay.stop()
                 try run()
             }
+            if options.parts.contains(.figures) {
+                relay.stop()
+                try FiguresBenchmark(options).run()
+            }
             if options.parts.contains(.memory) {
                 relay.stop()
                 try MemoryBenchmark(options).run()
@@ -58,7 +63,7 @@ enum Benchmark {
         case .handshakes: HandshakeBenchmark(options).run
         case .churn: ChurnBenchmark(options).run
         case .storm: StormBenchmark(options).run
-        case .allocations, .memory, .speed, .hold: nil
+        case .allocations, .memory, .speed, .figures, .hold: nil
         }
     }
 
@@ -78,13 +83,22 @@ enum Benchmark {
 /// What the numbers were taken on.
 enum Machine {
     static var description: String {
+        let load = ProcessFile.text("/proc/loadavg").split(separator: " ").prefix(2).joined(separator: " ")
+        return "machine: \(name); load of the last 1 and 5 minutes: \(load)"
+    }
+
+    /// Today, `2026-12-01`, of UTC.
+    static var date: String {
+        String(Numbers.date(unixMilliseconds: Int64(time(nil)) * 1_000).prefix(10))
+    }
+
+    static var name: String {
         var names = utsname()
         unsafe uname(&names)
         let release = unsafe withUnsafeBytes(of: &names.release) { bytes in
             unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
         let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        let load = ProcessFile.text("/proc/loadavg").split(separator: " ").prefix(2).joined(separator: " ")
-        return "machine: \(cores) cores, Linux \(release); load of the last 1 and 5 minutes: \(load)"
+        return "\(cores) cores, Linux \(release)"
     }
 }

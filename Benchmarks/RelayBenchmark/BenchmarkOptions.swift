@@ -7,6 +7,8 @@ struct BenchmarkOptions {
         case handshakes
         case churn
         case storm
+        /// What single acts cost, for the model of capacity.
+        case figures
         /// Not a measurement: load for a profiler.
         case hold
     }
@@ -20,6 +22,7 @@ struct BenchmarkOptions {
           churn         resident memory while sessions come and go
           storm         delay of media in a conference while others shake hands without end, beside the same without
           speed         frames delivered per CPU-second of the relay, beside the floor: sealing and sending alone
+          figures       what single acts cost, for `Deploy/dev bench capacity`
           hold          keep one room busy for --seconds, for a profiler
         Without a part: allocations, memory and speed.
 
@@ -31,6 +34,7 @@ struct BenchmarkOptions {
           --handshakes N    of each kind in a run (400)
           --churn N         sessions that come and go (100000)
           --assert          fail when a bound does not hold: memory, handshakes, churn
+          --figures FILE    of figures: keep them there, as JSON
           --trace           allocations: print call sites even when there are none to blame
         """
 
@@ -46,6 +50,7 @@ struct BenchmarkOptions {
     /// Set by the benchmark for a process of its own: the relay's port, and for how long to shake hands.
     var stormPort: Int?
     var traces = false
+    var figures: String?
     var wantsHelp = false
     /// Set by the script.
     var relay = ".build/release/segue"
@@ -90,6 +95,7 @@ struct BenchmarkOptions {
         case "--relay": relay = value
         case "--counter": counter = value
         case "--folder": folder = value
+        case "--figures": figures = value
         case "--seconds":
             guard let number = Double(value), number > 0, number <= 600 else { throw BenchmarkFault("--seconds: over 0, at most 600") }
             seconds = number

@@ -37,19 +37,20 @@ final class BenchmarkRoom {
     static let messageBytes = 160
 
     let shape: RoomShape
-    private let sessions: BenchmarkSessions
-    private var publishers: [(session: ClientSession, stream: StreamID)] = []
+    let sessions: BenchmarkSessions
+    private(set) var publishers: [(session: ClientSession, stream: StreamID)] = []
     private var listeners: [ClientSession] = []
-    private var sequence: UInt32 = 0
-    private let payload = [UInt8](repeating: 0x5A, count: BenchmarkRoom.messageBytes - MediaHeader.byteCount)
+    var sequence: UInt32 = 0
+    private let payload: [UInt8]
 
-    init(_ shape: RoomShape, _ sessions: BenchmarkSessions) throws {
+    init(_ shape: RoomShape, _ sessions: BenchmarkSessions, messageBytes: Int = BenchmarkRoom.messageBytes) throws {
+        payload = [UInt8](repeating: 0x5A, count: messageBytes - MediaHeader.byteCount)
         self.shape = shape
         self.sessions = sessions
         listeners = try sessions.open(shape.listeners)
         let talkers = try sessions.open(shape.publishers)
         for session in listeners + talkers {
-            _ = try sessions.request(session, .join(.init(room: "room-\(shape.publishers)-\(shape.listeners)", displayName: nil)))
+            _ = try sessions.request(session, .join(.init(room: "room-\(shape.publishers)-\(shape.listeners)-\(messageBytes)", displayName: nil)))
         }
         for session in talkers {
             let answer = try sessions.request(session, .publish(.init(kind: .audio, codec: "opus", description: nil, source: nil)))
@@ -96,7 +97,7 @@ final class BenchmarkRoom {
         return result
     }
 
-    private func send(_ kind: MediaKind, _ session: ClientSession, _ stream: StreamID) {
+    func send(_ kind: MediaKind, _ session: ClientSession, _ stream: StreamID) {
         let header = MediaHeader(kind: kind, stream: stream, sequence: sequence, timestamp: sequence &* 960)
         let payload = payload
         unsafe session.sendFrame(header, payload: payload.span.bytes)

@@ -109,6 +109,7 @@ final class BenchmarkSessions {
         try pass(until: MonotonicClock.now().advanced(byNanoseconds: UInt64(seconds * 1e9)))
     }
 
+    /// Takes what comes until then.
     func pass(until end: MonotonicInstant) throws {
         repeat { try turn(until: end) } while MonotonicClock.now() < end
     }

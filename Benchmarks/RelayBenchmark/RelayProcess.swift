@@ -2,7 +2,7 @@ import Glibc
 import Reactor
 import RelayBase
 
-/// A relay of its own for the benchmark: `segue serve` on a free port of the loopback, one event loop, on one core.
+/// A relay of its own for the benchmark: `segue serve` on a free port of the loopback, one event loop unless it is told otherwise, on one core.
 final class RelayProcess {
     let pid: pid_t
     let port: UInt16
@@ -15,7 +15,7 @@ final class RelayProcess {
     ///   - counting: preload the allocation counter.
     ///   - further: variables of the relay's configuration.
     ///   - tokens: clients show these and need no certificate.
-    init(_ options: BenchmarkOptions, counting: Bool, environment further: [String] = [], tokens: ClientTokens? = nil) throws {
+    init(_ options: BenchmarkOptions, counting: Bool, loops: Int = 1, environment further: [String] = [], tokens: ClientTokens? = nil) throws {
         folder = options.folder
         var environment = RelayProcess.inherited
         // Frames that a busy machine delays are to be delivered all the same: the rounds wait for them.
@@ -30,7 +30,9 @@ final class RelayProcess {
             allocationFile = nil
         }
         // Without `taskset` in between, so that the process is the relay itself: the affinity is inherited from the thread that starts it.
-        let arguments = [options.relay, "serve", "--listen", "127.0.0.1:0", "--loops", "1", "--state", options.folder + "/state", "--log", "json"]
+        let arguments = [
+            options.relay, "serve", "--listen", "127.0.0.1:0", "--loops", "\(loops)", "--state", options.folder + "/state", "--log", "json",
+        ]
         var ends: [Int32] = [0, 0]
         guard unsafe pipe(&ends) == 0 else { throw BenchmarkFault("pipe: errno \(errno)") }
         let log = options.folder + "/relay.log"

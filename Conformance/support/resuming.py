@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -62,7 +63,18 @@ class Setting:
         return resumptions(self.relay)
 
     def parked(self) -> int:
+        """Of all tests that share the relay: what one has left parked stays so for the relay's grace."""
         return int(measure(self.relay, "segue_sessions_parked"))
+
+    def parked_of(self, sessions: list[Session]) -> set[str]:
+        """Those whose last word in the log is that they were parked."""
+        identifiers = {session.welcome["session"] for session in sessions}
+        last: dict[str, str] = {}
+        for line in self.relay.log().splitlines():
+            if '"session_parked"' in line or '"session_resumed"' in line:
+                event = json.loads(line)
+                last[event["session"]] = event["event"]
+        return {identifier for identifier in identifiers if last.get(identifier) == "session_parked"}
 
     def close(self) -> None:
         # Each waits for the relay's close frame, behind all that it has not read: hundreds one after the other would take minutes.

@@ -2,7 +2,7 @@ import Signalling
 
 /// The command line.
 struct RealTimeOptions {
-    /// Literal throughout: `LoadTests/run --help` prints it from this file, without a build.
+    /// Literal throughout: `LoadTests/real-time --help` prints it from this file, without a build.
     static let help = """
         Usage: Deploy/dev real-time [SCENARIO]… [OPTION]…
 

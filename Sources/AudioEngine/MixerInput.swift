@@ -16,6 +16,8 @@ struct MixerInput: ~Copyable {
     private var samples: SampleBlock
     private var meter = LevelMeter()
     private(set) var level = MeasuredLevel.silent
+    /// Where in the publisher's time the sound of the last pull begins; `nil`: nothing was pulled yet.
+    private(set) var playedTimestamp: UInt32?
     /// There is anything but zeros in what is held back or new.
     private var isSounding = false
     /// It has been removed, and goes when it has faded.
@@ -80,8 +82,9 @@ struct MixerInput: ~Copyable {
                 samples.clear(range)
                 continue
             }
-            let decision = Self.pull(&buffer, into: &samples, range, now: now)
-            guard decision != .wait else { continue }
+            let outcome = Self.pull(&buffer, into: &samples, range, now: now)
+            guard outcome.decision != .wait else { continue }
+            playedTimestamp = outcome.mediaTimestamp
             let measured = Self.measure(&meter, &samples, range)
             if measured.decibels > level.decibels { level = measured }
             wasAudible = true
@@ -91,9 +94,9 @@ struct MixerInput: ~Copyable {
 
     private static func pull(
         _ buffer: inout AudioJitterBuffer<StreamDecoder>, into samples: inout SampleBlock, _ range: Range<Int>, now: MonotonicInstant
-    ) -> PlayoutDecision {
+    ) -> PlayoutOutcome {
         var span = samples.mutableSpan(range)
-        return buffer.pull(into: &span, now: now).decision
+        return buffer.pull(into: &span, now: now)
     }
 
     private static func measure(_ meter: inout LevelMeter, _ samples: inout SampleBlock, _ range: Range<Int>) -> MeasuredLevel {

@@ -89,6 +89,12 @@ package struct RoomMixer: ~Copyable {
         return inputs[place].buffer.statistics
     }
 
+    /// Where in its publisher's time, in 1/48,000 s, the next tick's sound of an input begins, as far as that is known: what was lost or is stretched comes a little off.
+    package func nextTimestamp(of input: UInt32) -> UInt32? {
+        guard let place = inputPlaces[input], let played = inputs[place].playedTimestamp else { return nil }
+        return played &+ UInt32(MediaTimescale.audio.ticksPerSecond / 100)
+    }
+
     /// As loud as it was in the last tick, whether it is heard or not.
     package func level(of input: UInt32) -> AudioLevel? {
         guard let place = inputPlaces[input] else { return nil }

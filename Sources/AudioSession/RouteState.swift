@@ -9,8 +9,8 @@ package struct RouteState: Equatable, Sendable {
     package private(set) var uplinkGoesOn = true
     /// What the room was told; `nil`: nothing.
     package private(set) var shown: RouteDescription?
-    /// The output latency that jitter buffers know. Small changes are measured from here, so that they do not add up unseen.
-    private var toldLatency = 0.0
+    /// Seconds of the output's latency that jitter buffers know. Small changes are measured from here, so that they do not add up unseen.
+    package private(set) var toldLatency = 0.0
 
     package init() {}
 

@@ -5,6 +5,8 @@
 #include <linux/tcp.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int clinux_accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags) {
     return accept4(descriptor, address, length, flags);
@@ -51,6 +53,19 @@ int clinux_thread_get_name(char *name, size_t bytes) {
 
 int clinux_current_cpu(void) {
     return sched_getcpu();
+}
+
+int clinux_epoll_wait_nanoseconds(int epoll, struct epoll_event *events, int events_max, int64_t nanoseconds) {
+#ifdef SYS_epoll_pwait2
+    // The kernel's own structure: 64 bits on every machine.
+    struct {
+        int64_t seconds, nanoseconds;
+    } timeout = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    int count = (int)syscall(SYS_epoll_pwait2, epoll, events, events_max, &timeout, NULL, 0);
+    if (count >= 0 || errno != ENOSYS) return count;
+#endif
+    int64_t milliseconds = (nanoseconds + 999999) / 1000000;
+    return epoll_wait(epoll, events, events_max, milliseconds > INT32_MAX ? INT32_MAX : (int)milliseconds);
 }
 
 int clinux_thread_usage(struct rusage *usage) {

@@ -167,6 +167,9 @@ package struct PacedPlayout: ~Copyable {
         releasedTicks = .min
     }
 
+    /// Frames that wait for their time.
+    package var waitingCount: Int { store.count - (isLent ? 1 : 0) }
+
     package var statistics: JitterStatistics {
         var statistics = counters
         statistics.targetMilliseconds = UInt32(clamping: target.microseconds / 1000)

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Synchronization
 
 /// A bounded queue of messages from any number of threads to one loop.
 ///
@@ -17,6 +18,8 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: 
 
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline var inbox: [Message] = []
+    /// Something may be in the box: set before the loop is woken, so that a loop that takes nothing does not lock.
+    private let hasMail = Atomic<Bool>(false)
     @usableFromInline let wake: EventFD
     package let capacity: Int
 
@@ -50,12 +53,21 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: 
         unsafe pthread_mutex_unlock(mutex)
     }
 
+    /// Under the lock.
+    @usableFromInline
+    func noteMail(_ isThere: Bool) {
+        hasMail.store(isThere, ordering: .releasing)
+    }
+
+    @usableFromInline var mayHaveMail: Bool { hasMail.load(ordering: .acquiring) }
+
     /// From any thread.
     @inlinable
     package func post(_ message: Message) -> PostResult {
         lock()
         let count = inbox.count
         if count < capacity { inbox.append(message) }
+        noteMail(true)
         unlock()
         guard count < capacity else { return .full }
         if count == 0 { wake.signal() }
@@ -67,8 +79,10 @@ package final class Mailbox<Message: Sendable>: @unchecked Sendable {  // Safe: 
     @inlinable
     package func drain(into messages: inout [Message]) {
         messages.removeAll(keepingCapacity: true)
+        guard mayHaveMail else { return }
         lock()
         swap(&inbox, &messages)
+        noteMail(false)
         unlock()
     }
 }

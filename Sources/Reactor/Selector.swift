@@ -95,7 +95,20 @@ package struct Selector: ~Copyable {
     /// - Parameter timeoutMilliseconds: 0 only looks, negative waits for ever. An interrupted wait ends early with 0 events: the caller's loop works out
     ///   its timeout afresh anyway.
     package mutating func wait(timeoutMilliseconds: Int32) throws(SystemFault) -> Int {
-        let count = unsafe calls.epollWait(epoll.descriptor.number, events.baseAddress, Int32(events.count), timeoutMilliseconds)
+        try took(unsafe calls.epollWait(epoll.descriptor.number, events.baseAddress, Int32(events.count), timeoutMilliseconds))
+    }
+
+    /// The same with a timeout that is too short to be told in milliseconds.
+    ///
+    /// - Parameter timeoutNanoseconds: 0 only looks. On a kernel without epoll_pwait2 (before 5.11) it is rounded up to milliseconds.
+    package mutating func wait(timeoutNanoseconds: UInt64) throws(SystemFault) -> Int {
+        let timeout = Int64(clamping: min(timeoutNanoseconds, Selector.nanosecondsMax))
+        return try took(unsafe calls.epollWaitNanoseconds(epoll.descriptor.number, events.baseAddress, Int32(events.count), timeout))
+    }
+
+    private static let nanosecondsMax: UInt64 = 3_600_000_000_000
+
+    private mutating func took(_ count: Int32) throws(SystemFault) -> Int {
         if count < 0 {
             let code = errno
             eventCount = 0

@@ -26,6 +26,7 @@ package struct SystemCalls: Sendable {
     package typealias SetOption = @convention(c) @Sendable (Int32, Int32, Int32, UnsafeRawPointer?, socklen_t) -> Int32
     package typealias EpollControl = @convention(c) @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<epoll_event>?) -> Int32
     package typealias EpollWait = @convention(c) @Sendable (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32
+    package typealias EpollWaitNanoseconds = @convention(c) @Sendable (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int64) -> Int32
 
     package var accept4: Accept4
     package var recv: Receive
@@ -46,6 +47,7 @@ package struct SystemCalls: Sendable {
     package var epollCreate: OnDescriptor
     package var epollControl: EpollControl
     package var epollWait: EpollWait
+    package var epollWaitNanoseconds: EpollWaitNanoseconds
 
     /// The kernel's own.
     package static let linux = makeLinuxCalls()
@@ -72,6 +74,7 @@ private func makeLinuxCalls() -> SystemCalls {
         setsockopt: setsockopt,
         epollCreate: epoll_create1,
         epollControl: epoll_ctl,
-        epollWait: epoll_wait
+        epollWait: epoll_wait,
+        epollWaitNanoseconds: clinux_epoll_wait_nanoseconds
     )
 }

@@ -77,6 +77,8 @@ package struct Limits: Sendable, Equatable {
     package var audioDeadlineMilliseconds: UInt64 = 200
     package var videoDeadlineMilliseconds: UInt64 = 400
     package var dataDeadlineMilliseconds: UInt64 = 30_000
+    /// For how long a busy loop may hold a room's frames so that others join them; 0: not at all.
+    package var flushHoldMicroseconds = 2_000
     package var audioLogBytesMax = 1 << 20
     package var videoLogBytesMax = 16 << 20
     package var dataLogBytesMax = 4 << 20

@@ -28,7 +28,7 @@ package final class ClientLoop {
     /// What sessions exchange time by.
     let clock = SteadyClock.started()
     var http2Output = ByteQueue()
-    private var selector: Selector
+    var selector: Selector
     private var timers: TimerWheel
     private var sessions: Slab<ClientSession>
     /// Sessions with something to work on, in order.
@@ -119,7 +119,9 @@ package final class ClientLoop {
         for place in 0..<count {
             let event = selector.event(at: place)
             guard let session = sessions[Handle(packed: event.token)] else { continue }
-            if event.readiness.promisesRead { session.isReadable = true }
+            // Whoever does not read learns of the end all the same.
+            if event.readiness.isOver { session.isReadingStopped = false }
+            if event.readiness.promisesRead, !session.isReadingStopped { session.isReadable = true }
             if event.readiness.promisesWrite { session.isWritable = true }
             enqueue(session)
         }
@@ -232,7 +234,7 @@ package final class ClientLoop {
     func watchWrite(_ session: ClientSession, _ wanted: Bool) {
         guard session.watchesWrite != wanted, !session.hasEnded else { return }
         session.watchesWrite = wanted
-        try? selector.modify(session.descriptor, token: session.handle.packed, interest: wanted ? [.read, .write] : .read)
+        tellInterest(of: session)
     }
 
     func schedule(_ session: ClientSession) {

@@ -27,7 +27,7 @@ extension ClientSession {
             try handle(event, http2)
             return true
         }
-        guard isReadable, !hasEnded else { return false }
+        guard isReadable, !isReadingStopped, !hasEnded else { return false }
         return try receive()
     }
 

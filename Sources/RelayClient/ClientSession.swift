@@ -73,6 +73,8 @@ package final class ClientSession {
     var isQueued = false
     var isDirty = false
     var watchesWrite = true
+    /// By ``ClientLoop/stopReading(_:)``.
+    var isReadingStopped = false
     var receivesLeft = 0
     var wasFull = false
     private var nextID: UInt64 = 1

@@ -65,6 +65,8 @@ package struct RoomSettings: Hashable, Sendable {
     package var publishersMax: Int?
     /// Bits a second that one participant may publish.
     package var bitRateMax: Int?
+    /// For how long a busy loop may hold the room's frames so that others join them.
+    package var flushHoldMicroseconds: Int?
 
     package init() {}
 

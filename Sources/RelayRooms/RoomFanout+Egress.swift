@@ -179,21 +179,9 @@ extension RoomFanout {
     private mutating func pullRun(
         _ subscriber: Int, _ lane: Lane, _ room: inout EgressRoom, _ now: MonotonicInstant, _ deadline: UInt64
     ) -> Bool {
-        let sequence = subscribers[subscriber][lane].sequence
-        guard subscribers[subscriber][lane].wantedStreams == laneStreams[lane], subscribers[subscriber][lane].troubledStreams == 0,
-            subscribers[subscriber][lane].filteredStreams == 0, subscribers[subscriber][lane].countedStreams == 0,
-            sequence >= subscribers[subscriber][lane].plainFrom, !room.bundles
-        else { return false }
-        let oldest = self[lane][sequence]
-        let newest = self[lane][self[lane].next &- 1]
-        guard newest.offset >= oldest.offset,
-            now.nanoseconds(since: oldest.arrival) <= min(deadline, subscribers[subscriber][lane].shortestDelay)
-        else { return false }
-        let byteCount = newest.offset + newest.byteCount - oldest.offset
-        guard byteCount <= room.left else { return false }
-        unsafe room.append(self[lane].bytes(at: oldest.offset, count: byteCount))
-        subscribers[subscriber].account.delivered &+= self[lane].next &- sequence
-        subscribers[subscriber][lane].sequence = self[lane].next
+        guard !room.bundles, let run = run(subscriber, lane, now, deadline), run.byteCount <= room.left else { return false }
+        unsafe room.append(bytes(of: run))
+        took(subscriber, run)
         return true
     }
 }

@@ -108,15 +108,17 @@ extension RoomFanout {
         return (Int(clamping: streams[slot.index].layers[choice.spatial].group.frames), now.milliseconds(since: group))
     }
 
-    /// Keeps ready what a held stream of video begins with: its layers count as wanted though nothing is given of them, so that they come from other loops, and
-    /// without a group to begin with a key frame is asked for. Until the stream goes on, or is held once more.
+    /// Keeps ready what a held stream begins with: its layers count as wanted though nothing is given of them, so that video comes from other loops, and sound to the relay's
+    /// own buffer of it; without a group to begin with a key frame is asked for. Live sound has nothing to begin with. Until the stream goes on, or is held once more.
     package mutating func prime(_ subscriber: Int, _ slot: StreamSlot, now: MonotonicInstant) {
-        guard isSubscribed(subscriber, slot), streams[slot.index].lane == .video, streams[slot.index].endedAt == nil,
-            subscribers[subscriber].interests[slot.index].isHeld, !subscribers[subscriber].isHeld
+        guard isSubscribed(subscriber, slot), streams[slot.index].lane == .video || streams[slot.index].isDerived,
+            streams[slot.index].endedAt == nil, subscribers[subscriber].interests[slot.index].isHeld, !subscribers[subscriber].isHeld
         else { return }
         let interest = subscribers[subscriber].interests[slot.index]
         setPrimed(subscriber, slot, interest.heldTarget)
-        guard !interest.heldTarget.isNone, !hasLiveGroup(slot, interest.heldTarget.spatial, since: interest.heldSince, now) else { return }
+        guard streams[slot.index].lane == .video, !interest.heldTarget.isNone,
+            !hasLiveGroup(slot, interest.heldTarget.spatial, since: interest.heldSince, now)
+        else { return }
         needKeyFrame(slot, interest.heldTarget.spatial)
     }
 
@@ -126,7 +128,7 @@ extension RoomFanout {
 
     /// Whether a stream is kept ready for somebody here, and what is cached of the layer is no beginning for it.
     func isGroupAwaited(_ slot: StreamSlot, _ spatial: Int, _ now: MonotonicInstant) -> Bool {
-        guard streams[slot.index].layers[spatial].primed.highest != nil else { return false }
+        guard streams[slot.index].lane == .video, streams[slot.index].layers[spatial].primed.highest != nil else { return false }
         for index in 0..<subscribers.endIndex where isSubscribed(index, slot) {
             let interest = subscribers[index].interests[slot.index]
             guard !interest.primed.isNone, interest.primed.spatial == spatial else { continue }

@@ -19,6 +19,8 @@ package struct RoomFanout: ~Copyable {
     var brokenSubscribers = 0
     /// What is lost now is lost by subscribers that take nothing.
     var isReclaiming = false
+    /// What was put into the logs so far; wraps.
+    package private(set) var appendedBytes: UInt64 = 0
     /// The subscriber that was audited last.
     var auditedNext = 0
     /// Slots beyond this answer `nil`: a table per subscriber is indexed by slot.
@@ -176,6 +178,7 @@ package struct RoomFanout: ~Copyable {
         }
         let room = unsafe self[lane].append(byteCount: header + frame.count, slot: slot, traits: traits, arrival: now)
         unsafe MessageFraming.writeMessage(frame, into: room)
+        appendedBytes &+= UInt64(header + frame.count)
         return .queued
     }
 

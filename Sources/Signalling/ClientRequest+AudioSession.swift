@@ -110,6 +110,8 @@ extension ClientRequest {
         package var rate: Float?
         /// -1 (left) to 1 (right).
         package var pan: Float?
+        /// Of the frame with which all this takes effect, when it plays; absent: at once.
+        package var at: UInt32?
 
         package init(stream: UInt32) {
             self.stream = stream

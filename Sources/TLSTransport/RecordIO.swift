@@ -20,6 +20,30 @@ struct RecordIO {
     var replyBytes = 0
     var plaintextBytes = 0
 
+    /// The next record goes to the socket at once, if the output is empty.
+    var immediate: Immediate?
+
+    struct Immediate {
+        let descriptor: Int32
+        let socket: SocketIO
+        /// `nil`: nothing was sent.
+        var outcome: SocketOutcome?
+        /// The kernel took all of the record.
+        var isWhole = false
+    }
+
+    /// Sends a record at once where that is wanted.
+    ///
+    /// - Returns: how much of it the kernel took; 0 when it was not sent.
+    mutating func sendAtOnce(_ record: UnsafeRawBufferPointer) -> Int {
+        guard let now = immediate, now.outcome == nil, unsafe output.pointee.isEmpty else { return 0 }
+        let outcome = unsafe now.socket.send(now.descriptor, record)
+        immediate?.outcome = outcome
+        guard case .done(let count) = outcome else { return 0 }
+        immediate?.isWhole = count == record.count
+        return count
+    }
+
     init(output: UnsafeMutablePointer<ByteQueue>) {
         unsafe self.output = output
     }
@@ -87,12 +111,14 @@ private func recordRead(
     return 1
 }
 
-private func recordWrite(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int, _ taken: UnsafeMutablePointer<Int>?) -> Int32 {
+private func recordWrite(_ bio: OpaquePointer?, _ bytes: UnsafePointer<CChar>?, _ count: Int, _ written: UnsafeMutablePointer<Int>?) -> Int32 {
     guard let io = unsafe recordIO(of: bio), let bytes = unsafe bytes else { return 0 }
-    unsafe BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_IO_SPECIAL | BIO_FLAGS_SHOULD_RETRY)
+    // No flag is cleared: the library asks for them when a write fails, and this one never does.
     if unsafe io.pointee.isReading { unsafe io.pointee.replyBytes += count }
-    unsafe io.pointee.output.pointee.append(UnsafeRawBufferPointer(start: bytes, count: count))
-    unsafe taken?.pointee = count
+    let record = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+    let taken = unsafe io.pointee.sendAtOnce(record)
+    if taken < count { unsafe io.pointee.output.pointee.append(UnsafeRawBufferPointer(rebasing: record[taken...])) }
+    unsafe written?.pointee = count
     return 1
 }
 

@@ -212,8 +212,37 @@ extension SecureConnection {
     /// Seals `plaintext` into as few records as hold it and sends them with one call. What the kernel does not take waits in this connection's own memory:
     /// look at ``unsentCount`` before sealing more for a slow peer.
     package func send(_ plaintext: UnsafeRawBufferPointer) throws(TransportFault) {
-        try unsafe seal(plaintext)
-        try transmit()
+        guard let machine, unsent.isEmpty, scratch.output.bytes.isEmpty, plaintext.count <= TLSMachine.recordBytesMax else {
+            try unsafe seal(plaintext)
+            try transmit()
+            return
+        }
+        let sent: RecordIO.Immediate?
+        do throws(TLSFault) {
+            sent = try unsafe machine.write(plaintext, sendingTo: descriptor, by: io)
+        } catch {
+            try? transmit()
+            throw .tls(error)
+        }
+        switch sent?.outcome {
+        case nil: try transmit()
+        case .done(let count):
+            sealedBytes &+= UInt64(count)
+            guard !scratch.output.bytes.isEmpty else { return }
+            // What was sent whole was something that the library had to say first.
+            if sent?.isWhole == true { try transmit() } else { keepSealed() }
+        case .wouldBlock: keepSealed()
+        case .failed(let code):
+            scratch.output.reset()
+            throw .system(operation: .send, errno: code)
+        }
+    }
+
+    /// The kernel is full: what was sealed waits.
+    private func keepSealed() {
+        sealedBytes &+= UInt64(scratch.output.bytes.count)
+        unsafe unsent.append(scratch.output.bytes.readable)
+        scratch.output.reset()
     }
 
     /// Seals without sending yet, so that several pieces leave with one call of ``transmit()``, which must follow before another connection of the loop acts.

@@ -152,11 +152,23 @@ extension TLSMachine {
         if let fault { throw fault }
         precondition(isHandshakeComplete, "writing comes after the handshake")
         guard unsafe !plaintext.isEmpty else { return }
-        ErrorQueue.clear()
+        // The library's error queue is not cleared first, as it must be where an answer may mean "later": here anything but success is a fault.
         var count = 0
         let result = unsafe SSL_write_ex(ssl, plaintext.baseAddress, plaintext.count, &count)
         guard result == 1 else { throw fail(unsafe SSL_get_error(ssl, result), isFirstRecord: false) }
         precondition(count == plaintext.count, "the output takes everything, so nothing is written in part")
+    }
+
+    /// Seals `plaintext`, one record at most, and has the record sent from the library's own memory, before it is copied anywhere. What the kernel does not
+    /// take, and whatever the library had to say besides, is left in the output, which was empty.
+    ///
+    /// - Returns: what came of the call.
+    func write(_ plaintext: UnsafeRawBufferPointer, sendingTo descriptor: Int32, by socket: SocketIO) throws(TLSFault) -> RecordIO.Immediate? {
+        precondition(plaintext.count <= Self.recordBytesMax, "one record")
+        unsafe io.pointee.immediate = RecordIO.Immediate(descriptor: descriptor, socket: socket)
+        defer { unsafe io.pointee.immediate = nil }
+        try unsafe write(plaintext)
+        return unsafe io.pointee.immediate
     }
 
     /// Says that no more will be sent (close_notify). Does nothing after a fault, before the handshake is complete, or the second time.

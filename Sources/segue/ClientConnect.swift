@@ -88,9 +88,12 @@ struct ClientConnect {
     let role: Role?
 
     /// - Parameter role: what the command is in every room; `nil` leaves it to the command line.
-    init(_ arguments: Arguments, defaultName: String, role: Role? = nil) throws {
+    /// - Parameter endpoint: where to, in place of what `--connect` says.
+    init(_ arguments: Arguments, defaultName: String, role: Role? = nil, endpoint: RelayEndpoint? = nil) throws {
         let text = arguments.string("--connect") ?? Self.defaultEndpoint
-        guard let endpoint = RelayEndpoint(text) else { throw UsageFault.badChoice(option: "--connect", value: text, choices: ["HOST:PORT"]) }
+        guard let endpoint = endpoint ?? RelayEndpoint(text) else {
+            throw UsageFault.badChoice(option: "--connect", value: text, choices: ["HOST:PORT"])
+        }
         let http = arguments.string("--http").flatMap(ClientHTTPVersion.init(rawValue:)) ?? .http1
         let token = try arguments.string("--token-file").map { try ClientConnect.token($0) }
         let credentials = try ClientConnect.credentials(arguments, defaultName: defaultName, hasToken: token != nil)

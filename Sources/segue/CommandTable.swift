@@ -5,7 +5,7 @@ enum CommandTable {
             group: spec,
             [
                 ServeCommand.command, PublishCommand.command, ListenCommand.command, RoomCommand.command, PairCommand.command, CACommand.command,
-                EnrollCommand.command, CheckCommand.command, DescribeCommand.command, CompletionsCommand.command,
+                EnrollCommand.command, CheckCommand.command, LoadCommand.command, DescribeCommand.command, CompletionsCommand.command,
             ])
     }
 

@@ -2,7 +2,7 @@ import AudioSession
 import RelayBase
 import Testing
 
-@Suite("Stream clocks and edits")
+@Suite("Stream clocks")
 struct StreamClockTests {
     private static func at(_ seconds: Double) -> MonotonicInstant { MonotonicInstant(nanoseconds: UInt64(seconds * 1e9)) }
 
@@ -62,55 +62,5 @@ struct StreamClockTests {
         played.count(samples: .max - 1)
         played.count(samples: 5)
         #expect(played.samples == .max)
-    }
-
-    // MARK: Edits of the graph
-
-    private enum Refused: Error, Equatable { case unknown(Int) }
-
-    private enum Edit: Sendable {
-        case subscribe(Int), unsubscribe(Int)
-    }
-
-    private static func apply(_ edit: Edit, _ graph: inout Set<Int>) throws(Refused) {
-        switch edit {
-        case .subscribe(let stream): graph.insert(stream)
-        case .unsubscribe(let stream): guard graph.remove(stream) != nil else { throw .unknown(stream) }
-        }
-    }
-
-    @Test("§6 graph edits are staged, and all taken over at the frame boundary")
-    func committed() throws {
-        var graph: Set = [1]
-        var edits = StagedEdits<Edit>(editsMax: 4)
-        #expect(edits.stage([.subscribe(2), .unsubscribe(1)]) == true)
-        #expect(edits.stage([.subscribe(3)]) == true)
-        #expect(graph == [1], "nothing before the boundary")
-        try edits.commit(to: &graph, Self.apply)
-        #expect(graph == [2, 3])
-        #expect(edits.isEmpty)
-        try edits.commit(to: &graph, Self.apply)
-        #expect(graph == [2, 3])
-    }
-
-    @Test("§6 one edit that cannot be leaves the graph as it was: all or nothing")
-    func atomic() {
-        var graph: Set = [1]
-        var edits = StagedEdits<Edit>(editsMax: 4)
-        #expect(edits.stage([.subscribe(2), .unsubscribe(9), .subscribe(3)]) == true)
-        #expect(throws: Refused.unknown(9)) { try edits.commit(to: &graph, Self.apply) }
-        #expect(graph == [1])
-        #expect(edits.isEmpty)
-    }
-
-    @Test("§6 the stage is bounded: what has no room is not staged in part")
-    func bounded() {
-        var edits = StagedEdits<Edit>(editsMax: 3)
-        #expect(edits.stage([.subscribe(1), .subscribe(2)]) == true)
-        #expect(edits.stage([.subscribe(3), .subscribe(4)]) == false)
-        #expect(edits.count == 2)
-        #expect(edits.stage([.subscribe(3)]) == true)
-        edits.discard()
-        #expect(edits.isEmpty)
     }
 }

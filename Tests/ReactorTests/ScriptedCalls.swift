@@ -123,6 +123,13 @@ private func scriptedEpollWait(_ epoll: Int32, _ events: UnsafeMutablePointer<ep
     return unsafe epoll_wait(epoll, events, count, timeout)
 }
 
+private func scriptedEpollWaitNanoseconds(
+    _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, _ count: Int32, _ timeout: Int64
+) -> Int32 {
+    if case .fail = play(.epollWait) { return -1 }
+    return unsafe clinux_epoll_wait_nanoseconds(epoll, events, count, timeout)
+}
+
 private func scriptedEpollControl(_ epoll: Int32, _ operation: Int32, _ descriptor: Int32, _ event: UnsafeMutablePointer<epoll_event>?) -> Int32 {
     if case .fail = play(.epollControl) { return -1 }
     return unsafe epoll_ctl(epoll, operation, descriptor, event)
@@ -139,6 +146,7 @@ private let scriptedCalls: SystemCalls = {
     calls.close = scriptedClose
     unsafe calls.connect = scriptedConnect
     unsafe calls.epollWait = scriptedEpollWait
+    unsafe calls.epollWaitNanoseconds = scriptedEpollWaitNanoseconds
     unsafe calls.epollControl = scriptedEpollControl
     return calls
 }()

@@ -118,6 +118,19 @@ import Testing
         #expect(MonotonicClock.now().nanoseconds(since: before) >= 4_000_000)
     }
 
+    @Test("a timeout below a millisecond is kept, and ends no earlier; 0 only looks", arguments: [0, 300_000] as [UInt64])
+    func waitsBriefly(nanoseconds: UInt64) throws {
+        var selector = try Selector(calls: calls)
+        let before = MonotonicClock.now()
+        #expect(try selector.wait(timeoutNanoseconds: nanoseconds) == 0)
+        #expect(MonotonicClock.now().nanoseconds(since: before) >= nanoseconds)
+        let wake = try EventFD()
+        try selector.add(wake.descriptor, token: 7, interest: .read)
+        wake.signal()
+        #expect(try selector.wait(timeoutNanoseconds: .max) == 1)
+        #expect(selector.event(at: 0).token == 7)
+    }
+
     @Test("reading an event that the last wait did not give is our bug")
     func noSuchEvent() async {
         await #expect(processExitsWith: .failure) {

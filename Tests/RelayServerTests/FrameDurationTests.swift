@@ -57,6 +57,8 @@ struct FrameDurationTests {
         let first = map.ticks(of: start)
         #expect(map.ticks(of: start &+ UInt32(timescale)) &- first == 48_000)
         #expect(map.ticks(of: start) == first)
+        #expect(map.ticks(awaiting: start &+ UInt32(timescale)) &- first == 48_000)
+        #expect(map.ticks(of: start) == first, "what is awaited changes nothing")
         #expect(!TimescaleMap(timescale: 48_000).isOther)
     }
 
@@ -101,6 +103,16 @@ struct FrameDurationTests {
                 .write(into: $0)
         }
         #expect(unsafe plain.withUnsafeBytes { unsafe !MixRecord.isOne($0) })
+    }
+
+    @Test(
+        "a pinned delay is that to what is heard: the output's latency is taken off, in steps of 10 ms",
+        arguments: [(0.0, 120), (0.004, 120), (0.006, 110), (0.1, 20), (0.118, 0), (10, 0)])
+    func pinned(latency: Double, milliseconds: Int) {
+        var request = ClientRequest.Subscribe(streams: [1], all: nil, delivery: .paced)
+        #expect(PacedWish(request).variant(in: nil, outputLatency: latency).pinnedMilliseconds == nil)
+        request.delay = 120
+        #expect(PacedWish(request).variant(in: nil, outputLatency: latency).pinnedMilliseconds == milliseconds)
     }
 
     @Test("what a client does not say of its buffer, the mode of its audio session says")

@@ -42,7 +42,8 @@ struct PolicyFileTests {
         let policy = try parse(
             """
             { admins: ["urn:a"], access: [{identities: ["*"], rooms: ["r"], roles: ["listener", "host"], publish: ["audio", "data"]}],
-              rooms: [{rooms: ["r", "s"], lobby: true, requires: ["token"], participantsMax: 2, publishersMax: 1, bitRateMax: 1000}],
+              rooms: [{rooms: ["r", "s"], lobby: true, requires: ["token"], participantsMax: 2, publishersMax: 1, bitRateMax: 1000,
+                       flushHoldMicroseconds: 0}],
               pairing: {pairs: [{a: ["urn:a"], b: ["urn:b"]}], requests: [{from: ["x@y"], to: ["z"]}], codes: ["*"], grantSeconds: 1} }
             """)
         #expect(policy.admins.map(\.text) == ["urn:a"])
@@ -50,7 +51,7 @@ struct PolicyFileTests {
         #expect(access.roles == [.listener, .host] && access.publish == [.audio, .data])
         let settings = try #require(policy.rooms.first?.settings)
         #expect(settings.hasLobby && settings.requires == .token)
-        #expect(settings.participantsMax == 2 && settings.publishersMax == 1 && settings.bitRateMax == 1_000)
+        #expect(settings.participantsMax == 2 && settings.publishersMax == 1 && settings.bitRateMax == 1_000 && settings.flushHoldMicroseconds == 0)
         #expect(policy.pairs.first?.a.first?.text == "urn:a" && policy.pairRequests.first?.b.first?.text == "z")
         #expect(policy.grantSeconds == 1)
     }
@@ -73,6 +74,7 @@ struct PolicyFileTests {
             ("{access: [{identities: [\"*\"], rooms: [\"*\"], roles: [\"host\", \"host\"]}]}", ["policy.access[0].roles"]),
             ("{access: [{identities: [\"*\"], rooms: [\"*\"], roles: [\"host\"], publish: [\"smell\"]}]}", ["policy.access[0].publish[0]"]),
             ("{access: [{identities: [\"*\"], rooms: [\"*\"], roles: [\"host\"], until: 1}]}", ["policy.access[0].until"]),
+            ("{rooms: [{rooms: [\"*\"], flushHoldMicroseconds: 20001}]}", ["policy.rooms[0].flushHoldMicroseconds"]),
             ("{rooms: [{rooms: [\"*\"], participantsMax: 0, bitRateMax: 10}]}", ["policy.rooms[0].participantsMax", "policy.rooms[0].bitRateMax"]),
             ("{rooms: [{rooms: [\"*\"], requires: [\"password\"], lobby: \"yes\"}]}", ["policy.rooms[0].lobby", "policy.rooms[0].requires[0]"]),
             ("{pairing: {pairs: [{a: [\"*\"]}], grantSeconds: 0}}", ["policy.pairing.pairs[0].b", "policy.pairing.grantSeconds"]),

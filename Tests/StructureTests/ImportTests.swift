@@ -38,9 +38,16 @@ struct ImportTests {
             "TLSTransport",
             "HTTPTransport", "Glibc", "FoundationEssentials", "Synchronization",
         ],
+        // Glibc: /proc.
+        "LoadReport": ["RelayBase", "FoundationEssentials", "Glibc"],
+        // RelayServer for its reader of JSON5 files alone.
+        "LoadGenerator": [
+            "RelayBase", "HTTPProtocol", "WebSocketProtocol", "MediaProtocol", "RelayRooms", "Signalling", "Reactor", "TLSTransport", "RelayClient",
+            "RelayServer", "LoadReport", "FoundationEssentials", "Glibc", "Synchronization",
+        ],
         "segue": [
             "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
-            "MediaFiles", "MediaProtocol", "Reactor",
+            "MediaFiles", "MediaProtocol", "LoadGenerator", "LoadReport", "Reactor",
             "Signalling",
             "TLSTransport",
             "HTTPProtocol", "WebSocketProtocol", "HTTPTransport", "COpenSSL", "CNghttp2", "COpus", "CLinux", "Glibc", "FoundationEssentials",

@@ -36,6 +36,9 @@ int clinux_thread_get_name(char *name, size_t bytes);
 /// The processor that runs the caller, or -1.
 int clinux_current_cpu(void);
 
+/// epoll_pwait2(2): epoll_wait(2) with a timeout in nanoseconds. Where the kernel lacks it (before 5.11) the timeout is rounded up to milliseconds.
+int clinux_epoll_wait_nanoseconds(int epoll, struct epoll_event *events, int events_max, int64_t nanoseconds);
+
 /// getrusage(2) of the calling thread.
 int clinux_thread_usage(struct rusage *usage);
 

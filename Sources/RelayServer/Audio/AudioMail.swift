@@ -8,6 +8,8 @@ enum AudioWork: Sendable {
     /// Frames of a stream are to come, through a buffer, to a slot; said again when what is wanted there changes.
     case pace(PaceOrder)
     case unpace(RoomNumber, stream: UInt32, RemoteInterest)
+    /// How much a buffer has ready is to be told, by ``AudioNews/ready(_:stream:slot:frames:milliseconds:)``.
+    case ready(RoomNumber, stream: UInt32, RemoteInterest)
     /// A stream has ended: what its buffers hold is played out, then ``AudioNews/paceEnded(_:stream:slot:)`` is said.
     case ended(RoomNumber, stream: UInt32)
     /// What its buffers hold of a stream is of no use: its publisher is interrupted, muted, or starts afresh.
@@ -56,13 +58,22 @@ struct MixOrder: Sendable, Equatable {
 
 /// A change of what one member hears.
 struct MixGain: Sendable {
-    /// `nil`: of everything (ducking).
-    let stream: UInt32?
+    enum Target: Sendable, Equatable {
+        case stream(UInt32)
+        /// All of the mix, as the client has set it.
+        case mix
+        /// The same, while its audio session is ducked.
+        case duck
+    }
+
+    let target: Target
     /// 0 to 1.
     let volume: Float
     let rampMilliseconds: Double
     /// −1 (left) to 1.
-    let pan: Float
+    var pan: Float = 0
+    /// In the timestamps of the stream, or of the mix: takes effect with the frame that has it; `nil`: at once.
+    var at: UInt32?
 }
 
 /// What that thread tells loops with subscribers.
@@ -73,6 +84,8 @@ enum AudioNews: Sendable {
     case unmixed(RoomNumber, stream: UInt32, RelayMessage.UnmixedReason, participant: ParticipantID?)
     /// A stream cannot be decoded: in this slot late frames are dropped instead of concealed.
     case undecodable(RoomNumber, stream: UInt32, slot: StreamSlot, RelayMessage.UnmixedReason)
+    /// What the buffer that feeds a slot has ready.
+    case ready(RoomNumber, stream: UInt32, slot: StreamSlot, frames: Int, milliseconds: Int)
     /// Of an ended stream, nothing more comes in this slot.
     case paceEnded(RoomNumber, stream: UInt32, slot: StreamSlot)
 }

@@ -91,28 +91,6 @@ extension AudioWorker {
         settleMix(mix)
     }
 
-    func setGain(_ room: RoomNumber, _ participant: ParticipantID, _ gain: MixGain) {
-        guard let mix = mix(of: room), let output = mix.outputs[participant.value] else { return }
-        if let stream = gain.stream, self.stream(room, stream)?.mix !== mix { return }
-        let isUnity = gain.volume == 1 && gain.pan == 0
-        if output.gains.isEmpty, !isUnity, mix.personalCount >= limits.mixPersonalMax {
-            counters.gainsRefused &+= 1
-            return
-        }
-        mix.outputs[participant.value]?.gains.removeAll { $0.stream == gain.stream }
-        if !isUnity { mix.outputs[participant.value]?.gains.append(gain) }
-        if output.isMade { apply(gain, to: participant.value, mix, rampMilliseconds: gain.rampMilliseconds) }
-    }
-
-    private func apply(_ gain: MixGain, to id: UInt32, _ mix: RoomMix, rampMilliseconds: Double) {
-        if let stream = gain.stream {
-            mix.mixer.setGain(
-                output: id, input: stream, ParameterGain(volume: gain.volume, rampMilliseconds: rampMilliseconds, pan: gain.pan))
-        } else {
-            mix.mixer.setGain(output: id, gain.volume, rampMilliseconds: rampMilliseconds)
-        }
-    }
-
     /// Brings a mix in line with its listeners: it ticks while somebody takes it, and goes with the last of them.
     private func settleMix(_ mix: RoomMix) {
         guard !mix.outputs.isEmpty else {
@@ -167,7 +145,7 @@ extension AudioWorker {
                 isMeasurement: stream.isMeasurement)
             stream.unmixed = nil
             for (id, output) in mix.outputs where output.isMade {
-                for gain in output.gains where gain.stream == stream.id { apply(gain, to: id, mix, rampMilliseconds: 0) }
+                for gain in output.gains where gain.target == .stream(stream.id) { apply(gain, to: id, mix, rampMilliseconds: 0) }
             }
         } catch {
             leaveOut(stream, error == .limit ? .limit : .codec)
@@ -228,7 +206,7 @@ extension AudioWorker {
         countDeparted(mix, stream)
         if stream.unmixed == nil { mix.mixer.removeInput(stream.id) }
         stream.leaveMix()
-        for id in mix.outputs.keys { mix.outputs[id]?.gains.removeAll { $0.stream == stream.id } }
+        forgetGains(of: stream, in: mix)
         guard let waiting = live.first(where: { $0.mix === mix && $0.unmixed == .limit && $0.endsBy == nil }) else { return }
         admit(waiting, to: mix)
         settle(waiting)
@@ -251,6 +229,7 @@ extension AudioWorker {
             let left = countTick(due: due)
             mix.shed(left)
             mix.nextTick = due.advanced(byNanoseconds: (left + 1) * RoomMix.tickNanoseconds)
+            if mix.awaitsGains { setAwaitedGains(mix) }
             mix.mixer.tick(now: now)
             counters.encodes &+= mix.mixer.encodesTotal &- mix.encodesCounted
             mix.encodesCounted = mix.mixer.encodesTotal

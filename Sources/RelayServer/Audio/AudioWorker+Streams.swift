@@ -36,6 +36,13 @@ extension AudioWorker {
         post(.audioNews(.undecodable(stream.room, stream: stream.id, slot: interest.slot, reason)), to: interest.loop)
     }
 
+    func tellReady(_ room: RoomNumber, _ id: UInt32, _ interest: RemoteInterest) {
+        guard let buffer = stream(room, id)?.buffers.first(where: { $0.routes.contains { $0.interest == interest } }) else { return }
+        let waiting = buffer.waiting
+        post(
+            .audioNews(.ready(room, stream: id, slot: interest.slot, frames: waiting.frames, milliseconds: waiting.milliseconds)), to: interest.loop)
+    }
+
     func unpace(_ room: RoomNumber, _ id: UInt32, _ interest: RemoteInterest) {
         guard let stream = stream(room, id) else { return }
         for buffer in stream.buffers { buffer.routes.removeAll { $0.interest == interest } }

@@ -296,6 +296,7 @@ final class AudioWorker {
         case .pace(let order): pace(order)
         case .unpace(let room, let stream, let interest): unpace(room, stream, interest)
         case .ended(let room, let stream): end(room, stream)
+        case .ready(let room, let stream, let interest): tellReady(room, stream, interest)
         case .reset(let room, let stream): reset(room, stream)
         case .mixInput(let room, let entry): mixInput(room, entry)
         case .mixOutput(let order): mixOutput(order)

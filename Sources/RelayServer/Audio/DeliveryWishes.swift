@@ -37,10 +37,18 @@ struct PacedWish: Sendable, Equatable {
         pinnedMilliseconds = request.delay.map { Int($0.rounded()) }
     }
 
-    func variant(in mode: Mode?) -> PacedVariant {
-        PacedVariant(
-            conceals: conceals, profile: profile ?? JitterProfile(mode: mode), pinnedMilliseconds: pinnedMilliseconds,
+    /// The buffer that this is for a listener.
+    ///
+    /// - Parameter outputLatency: seconds from when the client is given sound to when it is heard, of which a pinned delay keeps clear. In steps of 10 ms: listeners share buffers.
+    func variant(in mode: Mode?, outputLatency: Double = 0) -> PacedVariant {
+        let latency = Int((outputLatency * 100).rounded()) * 10
+        return PacedVariant(
+            conceals: conceals, profile: profile ?? JitterProfile(mode: mode), pinnedMilliseconds: pinnedMilliseconds.map { max($0 - latency, 0) },
             isMeasurement: conceals && mode == .measurement)
+    }
+
+    func variant(for audio: AudioStanding?) -> PacedVariant {
+        variant(in: audio?.snapshot?.mode, outputLatency: audio?.route.toldLatency ?? 0)
     }
 }
 

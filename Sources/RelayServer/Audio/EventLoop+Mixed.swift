@@ -28,7 +28,7 @@ extension EventLoop {
         deliveries.mixEntries &+= 1
         membership.mix = MixMembership(channels: channels, entry: deliveries.mixEntries)
         followMix(channel, membership)
-        if let duck = channel.audio?.duck, duck != 1 { setMixVolume(channel, membership, rampMilliseconds: 0) }
+        if let duck = channel.audio?.duck, duck != 1 { duckMix(membership, duck, rampMilliseconds: 0) }
         if !deliveries.isMixed {
             deliveries.isMixed = true
             for slot in room.fanout.openSlots { addToMix(room, room.routes[slot.index].entry) }
@@ -95,19 +95,17 @@ extension EventLoop {
     ///
     /// - Returns: what holds now; `nil`: the stream is not in its mix.
     func setMixParameters(
-        _ channel: Channel, _ membership: Membership, _ stream: UInt32, _ change: ParameterChange
+        _ channel: Channel, _ membership: Membership, _ stream: UInt32, _ change: ParameterChange, at: UInt32?
     ) -> StreamParameters? {
         guard let mix = membership.mix, isInMix(membership, stream) else { return nil }
         var parameters = mix.parameters(of: stream)
         parameters.apply(change, sampleRate: Double(MixMembership.sampleRate))
         membership.mix?.set(parameters, of: stream)
         let ramp = change.volume == nil ? 0 : change.rampMilliseconds ?? 0
-        if stream == MixMembership.stream {
-            setMixVolume(channel, membership, rampMilliseconds: ramp)
-        } else {
-            let gain = MixGain(stream: stream, volume: parameters.volume, rampMilliseconds: ramp, pan: parameters.pan)
-            post(.audioWork(.gain(membership.room.number, membership.participant, gain)), to: deliveries(of: membership.room).worker)
-        }
+        let gain = MixGain(
+            target: stream == MixMembership.stream ? .mix : .stream(stream), volume: parameters.volume, rampMilliseconds: ramp, pan: parameters.pan,
+            at: at)
+        post(.audioWork(.gain(membership.room.number, membership.participant, gain)), to: deliveries(of: membership.room).worker)
         return parameters
     }
 
@@ -123,13 +121,11 @@ extension EventLoop {
     func duck(_ channel: Channel, _ audio: AudioStanding, decibels: Double, rampMilliseconds: Double) {
         audio.duck = Float(pow(10, decibels / 20))
         guard let membership = channel.membership, membership.mix != nil else { return }
-        setMixVolume(channel, membership, rampMilliseconds: rampMilliseconds)
+        duckMix(membership, audio.duck, rampMilliseconds: rampMilliseconds)
     }
 
-    private func setMixVolume(_ channel: Channel, _ membership: Membership, rampMilliseconds: Double) {
-        let own = membership.mix?.parameters(of: MixMembership.stream)
-        let gain = MixGain(
-            stream: nil, volume: (own?.volume ?? 1) * (channel.audio?.duck ?? 1), rampMilliseconds: rampMilliseconds, pan: own?.pan ?? 0)
+    private func duckMix(_ membership: Membership, _ volume: Float, rampMilliseconds: Double) {
+        let gain = MixGain(target: .duck, volume: volume, rampMilliseconds: rampMilliseconds)
         post(.audioWork(.gain(membership.room.number, membership.participant, gain)), to: deliveries(of: membership.room).worker)
     }
 

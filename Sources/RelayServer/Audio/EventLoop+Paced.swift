@@ -28,7 +28,7 @@ extension EventLoop {
     /// Whether a request would need more buffers of a stream than a loop may have.
     func checkVariants(_ channel: Channel, _ membership: Membership, _ slots: [StreamSlot], _ wish: PacedWish) throws(Refusal) {
         guard let deliveries = membership.room.deliveries else { return }
-        let variant = wish.variant(in: channel.audio?.snapshot?.mode)
+        let variant = wish.variant(for: channel.audio)
         for slot in slots where membership.room.fanout.streams[slot.index].lane == .audio {
             let id = membership.room.fanout.streams[slot.index].id
             let all = deliveries.paced.filter { $0.entry.info.stream == id && !$0.hasEnded }
@@ -39,7 +39,7 @@ extension EventLoop {
     private func pace(_ channel: Channel, _ membership: Membership, _ sources: [StreamSlot], _ wish: PacedWish, _ layers: LayerWishes) {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
-        let variant = wish.variant(in: channel.audio?.snapshot?.mode)
+        let variant = wish.variant(for: channel.audio)
         for source in sources {
             let id = room.fanout.streams[source.index].id
             guard let slot = pacedSlot(room, source, variant) else {
@@ -170,17 +170,23 @@ extension EventLoop {
         followMix(room)
     }
 
-    /// A client's audio session is for something else than before: who has not said how careful its buffers are to be gets others.
+    /// A client's audio session is for something else than before.
     func followMode(_ channel: Channel) {
-        if let membership = channel.membership { tellMeasurement(membership) }
+        guard let membership = channel.membership else { return }
+        tellMeasurement(membership)
+        guard membership.room.deliveries != nil else { return }
+        followMix(channel, membership)
+        followListener(channel)
+    }
+
+    /// What suits a listener has changed: how careful its buffers are to be, as far as it has not said so, or how late its output is. Where it needs others it gets them.
+    func followListener(_ channel: Channel) {
         guard let membership = channel.membership, membership.room.deliveries != nil else { return }
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
-        let mode = channel.audio?.snapshot?.mode
-        followMix(channel, membership)
-        for paced in membership.paced where paced.wish.profile == nil && room.fanout.isSubscribed(subscriber, paced.slot) {
+        for paced in membership.paced where room.fanout.isSubscribed(subscriber, paced.slot) {
             guard let source = room.fanout.slot(of: paced.stream), let known = room.deliveries?.paced.first(where: { $0.slot == paced.slot }),
-                known.variant != paced.wish.variant(in: mode)
+                known.variant != paced.wish.variant(for: channel.audio)
             else { continue }
             pace(channel, membership, [source], paced.wish, room.fanout.layerWishes(subscriber, paced.slot))
         }
@@ -219,6 +225,14 @@ extension EventLoop {
         switch news {
         case .unmixed(let number, let stream, let reason, let participant): unmixed(number, stream, reason, participant)
         case .undecodable(let number, let stream, let slot, let reason): undecodable(number, stream, slot, reason)
+        case .ready(let number, let stream, let slot, let frames, let milliseconds):
+            guard let room = room(number) else { return }
+            for (_, handle) in room.members {
+                guard let channel = channels[handle], let membership = channel.membership,
+                    let place = membership.playbacks.firstIndex(where: { $0.slot == slot && $0.id == stream })
+                else { continue }
+                membership.playbacks[place].buffered = (frames, milliseconds)
+            }
         case .paceEnded(let number, let stream, let slot):
             guard let room = room(number), let deliveries = room.deliveries,
                 let place = deliveries.paced.firstIndex(where: { $0.slot == slot && $0.entry.info.stream == stream && $0.hasEnded })

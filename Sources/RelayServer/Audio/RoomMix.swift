@@ -21,6 +21,8 @@ final class RoomMix {
         var order: MixOrder
         /// Those that are not 1.
         var gains: [MixGain] = []
+        /// Those that wait for their frame, in the order in which they came.
+        var awaited: [MixGain] = []
         /// The mixer makes something for it.
         var isMade = false
     }
@@ -34,10 +36,16 @@ final class RoomMix {
     var profile = JitterProfile.balanced
     /// What headers have is ahead of the mixer's own count by the ticks that were left out.
     private(set) var shedTicks: UInt32 = 0
+    /// Some listener has changes that wait for their frames.
+    var awaitsGains = false
     /// Encoders that the mixer had used when it was looked at last.
     var encodesCounted: UInt64 = 0
 
+    /// Changes of one listener's that may wait for their frames: with more, the first is done at once.
+    static let awaitedGainsMax = 16
     static let tickMilliseconds: UInt64 = 20
+    /// Of one channel.
+    static let tickSamples = UInt32(tickMilliseconds) * 48
     static let tickNanoseconds = tickMilliseconds * 1_000_000
     /// So many ticks are made up for; with more, some are left out.
     static let ticksMadeUpMax: UInt64 = 3
@@ -57,7 +65,7 @@ final class RoomMix {
     }
 
     var sequence: UInt32 { mixer.sequence &+ shedTicks }
-    var timestamp: UInt32 { mixer.timestamp &+ shedTicks &* UInt32(RoomMix.tickMilliseconds) &* 48 }
+    var timestamp: UInt32 { mixer.timestamp &+ shedTicks &* RoomMix.tickSamples }
 
     func shed(_ ticks: UInt64) { shedTicks &+= UInt32(truncatingIfNeeded: ticks) }
 

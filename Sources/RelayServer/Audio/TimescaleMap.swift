@@ -13,9 +13,21 @@ struct TimescaleMap {
     var isOther: Bool { timescale != Int64(TimescaleMap.ticksPerSecond) }
 
     mutating func ticks(of timestamp: UInt32) -> UInt32 {
-        // The difference is the shorter way round; a sum of 2³² of them stays far within 63 bits.
-        if let last { unwrapped &+= Int64(Int32(bitPattern: timestamp &- last)) } else { unwrapped = Int64(timestamp) }
+        unwrapped = position(of: timestamp)
         last = timestamp
+        return ticks(at: unwrapped)
+    }
+
+    /// The same of a timestamp that has not come: the map stays as it is.
+    func ticks(awaiting timestamp: UInt32) -> UInt32 { ticks(at: position(of: timestamp)) }
+
+    /// The difference is the shorter way round; a sum of 2³² of them stays far within 63 bits.
+    private func position(of timestamp: UInt32) -> Int64 {
+        guard let last else { return Int64(timestamp) }
+        return unwrapped &+ Int64(Int32(bitPattern: timestamp &- last))
+    }
+
+    private func ticks(at unwrapped: Int64) -> UInt32 {
         let (whole, rest) = unwrapped.quotientAndRemainder(dividingBy: timescale)
         return UInt32(truncatingIfNeeded: whole &* Int64(TimescaleMap.ticksPerSecond) &+ rest * Int64(TimescaleMap.ticksPerSecond) / timescale)
     }

@@ -118,6 +118,13 @@ final class PacedBuffer {
 
     var statistics: JitterStatistics { concealer?.statistics ?? playout.statistics }
 
+    /// What would be played if nothing more came.
+    var waiting: (frames: Int, milliseconds: Int) {
+        let milliseconds = Int(statistics.levelMilliseconds)
+        guard isConcealing else { return (playout.waitingCount, milliseconds) }
+        return (milliseconds / Int(RoomMix.tickMilliseconds), milliseconds)
+    }
+
     func conceal(_ header: MediaHeader, _ frame: RawSpan, _ extensions: MediaExtensions, now: MonotonicInstant) {
         if concealer == nil {
             concealer = try? Concealer(info, variant, isMeasurement: isMeasurement)

@@ -17,7 +17,8 @@ extension EventLoop {
             present(channel, audio)
         }
         // Jitter buffers are the client's own in live delivery: it has heard of the route before the relay did. What the relay has for it of its own, goes on
-        // at the live edge; a change that starts everything afresh does that as well.
+        // at the live edge; a change that starts everything afresh does that as well. A delay that the client has pinned is that to what is heard.
+        if outcome.jitter != .keep { followListener(channel) }
         if case .retarget = outcome.jitter, !outcome.actions.contains(.tellsLatency) { startDeliveriesAfresh(channel) }
         ask(channel, .routeChanged(reason), id, warnings: warning == nil ? [] : ["unknown_reason"])
     }

@@ -21,8 +21,9 @@ extension EventLoop {
         if case .flush = intention { membership.playbacks[place].isFlushing = true }
         // Whatever comes behind a prime that waits for its answer: that is what there is.
         answerPrime(channel, membership, place)
-        let news = advance(membership, place)
-        if case .prime = intention {
+        let isPrime = if case .prime = intention { true } else { false }
+        let news = advance(membership, place, isPrime: isPrime)
+        if isPrime {
             prime(channel, id, membership, place)
         } else {
             var answer = RelayMessage.Answer()
@@ -45,7 +46,9 @@ extension EventLoop {
         }
         let parameters: StreamParameters
         if isMixed || request.stream == MixMembership.stream {
-            guard let mixed = setMixParameters(channel, membership, request.stream, change) else { throw Refusal(RoomFault.unknownStream) }
+            guard let mixed = setMixParameters(channel, membership, request.stream, change, at: request.at) else {
+                throw Refusal(RoomFault.unknownStream)
+            }
             parameters = mixed
         } else {
             membership.playbacks[place].parameters.apply(change, sampleRate: ReceiveFormat.full.sampleRate)
@@ -58,6 +61,7 @@ extension EventLoop {
         echo.volume = parameters.volume
         echo.rate = parameters.rate
         echo.pan = parameters.pan
+        echo.at = request.at
         answer.parameters = echo
         send(channel, .ok(id: id, answer))
     }
@@ -80,18 +84,18 @@ extension EventLoop {
     // MARK: What is done
 
     /// Does what was intended of a stream, and what has fallen due of it. Answers what the client is to be told beside.
-    private func advance(_ membership: Membership, _ place: Int) -> RelayMessage? {
+    private func advance(_ membership: Membership, _ place: Int, isPrime: Bool = false) -> RelayMessage? {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let slot = membership.playbacks[place].slot
         let queued = room.fanout.queued(subscriber, slot)
         var actions: [TransportAction] = []
         membership.playbacks[place].transport.advance(QueueLevel(head: queued.head, tail: queued.tail), into: &actions)
-        perform(actions, membership, place)
+        perform(actions, membership, place, isPrime: isPrime)
         return followPlayback(membership, place)
     }
 
-    private func perform(_ actions: [TransportAction], _ membership: Membership, _ place: Int) {
+    private func perform(_ actions: [TransportAction], _ membership: Membership, _ place: Int, isPrime: Bool) {
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
         let slot = membership.playbacks[place].slot
@@ -125,7 +129,9 @@ extension EventLoop {
             } else if isDropped || time != nil {
                 room.fanout.startAfresh(subscriber, slot, at: time, now: now)
             }
-        case .stopped, .waiting, .paused: room.fanout.hold(subscriber, slot, now: now)
+        case .stopped, .waiting, .paused:
+            // What is kept ready stays so when it is asked for once more.
+            if !isPrime || !room.fanout.isPrimed(subscriber, slot) { room.fanout.hold(subscriber, slot, now: now) }
         }
         followHold(room, [slot])
     }
@@ -143,9 +149,7 @@ extension EventLoop {
     func lookAtPlaybacks(_ channel: Channel, _ membership: Membership) {
         forgetEndedPlaybacks(channel, membership)
         for place in membership.playbacks.indices {
-            if let prime = membership.playbacks[place].prime, prime.until <= now || primed(membership, place).frames > 0 {
-                answerPrime(channel, membership, place)
-            }
+            if isPrimeDue(membership, place) { answerPrime(channel, membership, place) }
             let isAwaited = membership.playbacks[place].isAwaited
             if let news = isAwaited ? advance(membership, place) : followPlayback(membership, place) { send(channel, news) }
         }

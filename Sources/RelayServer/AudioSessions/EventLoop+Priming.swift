@@ -14,10 +14,23 @@ extension EventLoop {
         followHold(room, [slot])
         let until = now.advanced(byMilliseconds: SubscribedStream.primeWaitMilliseconds)
         membership.playbacks[place].prime = (id, until)
+        membership.playbacks[place].buffered = (0, 0)
         guard room.fanout.isPrimed(subscriber, slot), primed(membership, place).frames == 0 else {
             answerPrime(channel, membership, place)
             return
         }
+    }
+
+    /// Whether what a prime waits for is there, or is waited for no longer. A buffer of the relay's fills up as long as it is given time.
+    func isPrimeDue(_ membership: Membership, _ place: Int) -> Bool {
+        guard let prime = membership.playbacks[place].prime else { return false }
+        if prime.until <= now { return true }
+        let slot = membership.playbacks[place].slot
+        guard let paced = membership.room.deliveries?.paced.first(where: { $0.slot == slot }) else { return primed(membership, place).frames > 0 }
+        let interest = RemoteInterest(loop: index, room: membership.room.handle, slot: slot)
+        post(
+            .audioWork(.ready(membership.room.number, stream: paced.entry.info.stream, interest)), to: deliveries(of: membership.room).worker)
+        return false
     }
 
     /// Says what there is, where that is still to be said.
@@ -37,6 +50,10 @@ extension EventLoop {
         guard membership.room.fanout.isSubscribed(subscriber, slot) else { return RelayMessage.Primed(frames: 0, milliseconds: 0) }
         guard membership.room.fanout.isHeld(subscriber, slot) else {
             return RelayMessage.Primed(frames: membership.room.fanout.queued(subscriber, slot).frames, milliseconds: 0)
+        }
+        if membership.room.fanout.streams[slot.index].isDerived {
+            let buffered = membership.playbacks[place].buffered
+            return RelayMessage.Primed(frames: buffered.frames, milliseconds: Double(buffered.milliseconds))
         }
         let ready = membership.room.fanout.ready(subscriber, slot, now: now)
         return RelayMessage.Primed(frames: ready.frames, milliseconds: Double(ready.milliseconds))

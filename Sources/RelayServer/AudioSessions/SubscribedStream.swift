@@ -26,6 +26,9 @@ struct SubscribedStream {
     /// A `stream.prime` that is not answered yet, and how long its answer may wait for what is on its way.
     var prime: (id: UInt64, until: MonotonicInstant)?
 
+    /// What the relay's own buffer of it has ready, as far as it has been asked since the last prime.
+    var buffered: (frames: Int, milliseconds: Int) = (0, 0)
+
     /// How long what comes from another loop, or from the publisher, is waited for; it is looked at ten times a second.
     static let primeWaitMilliseconds: UInt64 = 200
     /// Seconds by which the position may be off before it is told anew, as when what was cached is given at once.

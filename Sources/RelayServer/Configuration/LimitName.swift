@@ -15,6 +15,7 @@ struct LimitName: Sendable {
     private static let bytes = 1...(1 << 30)
     private static let count = 1...10_000_000
     private static let time = 1...86_400_000
+    static let flushHoldMicroseconds = 0...20_000
 
     static let all: [LimitName] = messages + http + connections + sound + rooms + realTime
 
@@ -80,6 +81,7 @@ struct LimitName: Sendable {
         LimitName("audioDeadlineMilliseconds", time) { $0.audioDeadlineMilliseconds = UInt64($1) },
         LimitName("videoDeadlineMilliseconds", time) { $0.videoDeadlineMilliseconds = UInt64($1) },
         LimitName("dataDeadlineMilliseconds", time) { $0.dataDeadlineMilliseconds = UInt64($1) },
+        LimitName("flushHoldMicroseconds", flushHoldMicroseconds) { $0.flushHoldMicroseconds = $1 },
         LimitName("audioLogBytesMax", bytes) { $0.audioLogBytesMax = $1 },
         LimitName("videoLogBytesMax", bytes) { $0.videoLogBytesMax = $1 },
         LimitName("dataLogBytesMax", bytes) { $0.dataLogBytesMax = $1 },

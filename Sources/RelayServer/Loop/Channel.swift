@@ -199,6 +199,10 @@ final class LocalRoom {
     /// Streams of which receiver reports are to be passed on.
     var noted: [StreamSlot] = []
     var isDirty = false
+    /// Whether its frames wait on a busy loop, and for how long they may.
+    var hold = FlushHold()
+    var holdNanosecondsMax: UInt64 = 0
+    private var flushedBytes: UInt64 = 0
     /// Somebody hears less than everything, or has: publishers are told what is of use.
     var fitsFormats = false
     /// News of who came and went waits in the members' queues.
@@ -213,6 +217,11 @@ final class LocalRoom {
         self.name = name
         fanout = RoomFanout(limits: limits, budget: budget)
     }
+
+    /// What has come to the logs since the last flush.
+    var unflushedBytes: Int { Int(clamping: fanout.appendedBytes &- flushedBytes) }
+
+    func noteFlush() { flushedBytes = fanout.appendedBytes }
 }
 
 struct StreamRoute {

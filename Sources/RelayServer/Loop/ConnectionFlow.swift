@@ -7,7 +7,28 @@ import RelayRooms
 /// The kernel is asked only when it can make a difference: every 50 ms of a connection that sends (15 ms over a distance), and when the window looks used up. What was
 /// sealed since then counts as outstanding, so that on a fast link there is no call for most sends.
 struct ConnectionFlow {
-    private(set) var estimate = BandwidthEstimate()
+    private(set) var estimate = BandwidthEstimate() {
+        didSet { bounds = Bounds(estimate) }
+    }
+    /// What follows from the estimate, worked out when that changes and not for every send.
+    private var bounds = Bounds(BandwidthEstimate())
+
+    private struct Bounds {
+        let windowBytes: Int
+        let reserveBytes: Int
+        let quantumBytes: Int
+        let sampleMilliseconds: UInt64
+        /// A timer looks at the connection between flushes.
+        let isWatched: Bool
+
+        init(_ estimate: BandwidthEstimate) {
+            windowBytes = estimate.windowBytes
+            reserveBytes = estimate.reserveBytes
+            quantumBytes = estimate.quantumBytes
+            sampleMilliseconds = estimate.baseRoundTripMicroseconds > ConnectionFlow.nearMicroseconds ? 15 : 50
+            isWatched = estimate.isLimited || estimate.state == .congested
+        }
+    }
     /// When the kernel was last asked.
     private(set) var sampledAt = MonotonicInstant.zero
     /// What was outstanding then, and how much had been sealed.
@@ -48,14 +69,19 @@ struct ConnectionFlow {
         let spent = Int(clamping: sealed &- sealedAtSample)
         let (outstanding, overflow) = outstandingBytes.addingReportingOverflow(spent)
         guard !overflow else { return 0 }
-        let left = estimate.windowBytes + (isUrgent ? estimate.reserveBytes : 0) - outstanding
+        let left = bounds.windowBytes + (isUrgent ? bounds.reserveBytes : 0) - outstanding
         guard left >= ConnectionFlow.sliceBytesMin else { return 0 }
-        return min(left, estimate.quantumBytes)
+        return min(left, bounds.quantumBytes)
     }
 
     /// Whether the kernel is to be asked again, unless the window is used up before that.
     func isSampleDue(_ now: MonotonicInstant) -> Bool {
-        now.milliseconds(since: sampledAt) >= (estimate.baseRoundTripMicroseconds > ConnectionFlow.nearMicroseconds ? 15 : 50)
+        now.milliseconds(since: sampledAt) >= bounds.sampleMilliseconds
+    }
+
+    /// Whether ``EventLoop/followFlow(_:hasSealed:)`` has anything to do after a send that the kernel took whole.
+    func needsFollowing(_ now: MonotonicInstant) -> Bool {
+        isHeld || bounds.isWatched || isSampleDue(now)
     }
 
     /// Takes in what the kernel says.

@@ -31,15 +31,10 @@ extension EventLoop {
             place += 1
             room.isDirty = false
             requestKeyFrames(room)
-            for subscriber in 0..<room.fanout.subscribers.endIndex {
-                guard room.fanout.subscribers.isLive(subscriber), room.fanout.hasPending(subscriber),
-                    let channel = channels[Handle(packed: room.fanout.subscribers[subscriber].token)], let connection = channel.connection
-                else { continue }
-                if channel.wishes.bundleNanoseconds > 0, holds(channel, room, subscriber) { continue }
-                flush(connection)
-            }
+            if !holds(room) { flushSubscribers(of: room) }
         }
         dirtyRooms.removeAll(keepingCapacity: true)
+        endHolds()
         place = 0
         while place < dirtyConnections.count {
             let connection = dirtyConnections[place]
@@ -59,6 +54,7 @@ extension EventLoop {
     func flush(_ connection: Connection) {
         guard connections.contains(connection.handle), !connection.isBlocked else { return }
         let sealed = connection.secure.sealedBytes
+        work.flushed()
         connection.flow.isHeld = false
         do {
             switch connection.phase {
@@ -115,6 +111,8 @@ extension EventLoop {
             }
             try unsafe connection.secure.send(UnsafeRawBufferPointer(rebasing: egress[..<count]))
             counters.sends &+= 1
+            // Mostly that was all, which is seen sooner than by filling once more.
+            guard hasMore(channel) else { break }
         }
         if !connection.isBlocked, !connection.flow.isHeld { connection.lastProgress = now }
         if channel.endsAfterFlush, !hasQueued(channel), !connection.isBlocked {
@@ -162,6 +160,13 @@ extension EventLoop {
             return unsafe pad(channel, room, from: filled)
         }
         return filled
+    }
+
+    /// Whether ``fill(_:_:upTo:)`` may find something.
+    private func hasMore(_ channel: Channel) -> Bool {
+        guard channel.control.isEmpty, channel.unfinished.isEmpty, channel.paddingBytes == 0 else { return true }
+        guard let membership = channel.membership else { return false }
+        return membership.room.fanout.hasPending(Int(membership.subscriber.index))
     }
 
     static func move(_ queue: inout ByteQueue, _ room: UnsafeMutableRawBufferPointer, _ filled: inout Int) {

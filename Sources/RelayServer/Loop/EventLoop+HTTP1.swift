@@ -77,7 +77,7 @@ extension EventLoop {
 
     /// Reads on in a body that an exchange waits for. Answers false when more bytes are needed.
     private func takeBody(_ connection: Connection, _ exchange: HTTPExchange) throws(HTTPFault) -> Bool {
-        guard let step = try connection.bodyReader?.read(connection.inbound.span) else { return false }
+        guard let step = try readBody(connection) else { return false }
         let refusal = unsafe take(UnsafeRawBufferPointer(rebasing: connection.inbound.readable[step.content]), exchange)
         connection.inbound.consume(step.consumed)
         if let refusal {
@@ -88,6 +88,13 @@ extension EventLoop {
             perform(exchange)
         }
         return step.isComplete || step.consumed > 0
+    }
+
+    /// Without optional chaining: an access that is not checked at run time must be seen to end.
+    private func readBody(_ connection: Connection) throws(HTTPFault) -> HTTPBodyStep? {
+        guard var reader = connection.bodyReader else { return nil }
+        defer { connection.bodyReader = reader }
+        return unsafe try reader.read(RawSpan(_unsafeBytes: connection.inbound.readable))
     }
 
     /// Reads on in a body that nobody wants. Answers false when more bytes are needed. Its request has been answered: a fault in it is not answered

@@ -27,6 +27,7 @@ extension EventLoop {
             }
             spent = MonotonicClock.now().nanoseconds(since: begun)
         }
+        flushBegan = flushBegan.advanced(byNanoseconds: spent)
         flushDirty()
         ringsOut.wake()
     }

@@ -25,7 +25,7 @@ extension EventLoop {
 
     private func produceHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
         while !connection.isBlocked {
-            let room = fillStreams(connection, session)
+            let (room, isDone) = fillStreams(connection, session)
             // Frames of the session itself go whatever the window says.
             let more = session.produce(into: &http2Output, upTo: room, now: now)
             if more, room == 0 { connection.flow.isHeld = true }
@@ -33,26 +33,30 @@ extension EventLoop {
             defer { http2Output.removeAll() }
             try unsafe connection.secure.send(http2Output.readable)
             counters.sends &+= 1
+            // Mostly that was all, which is seen sooner than by filling once more. An echo may have come meanwhile.
+            if isDone, !more, !connection.channels.contains(where: { hasQueued($0.channel) }) { break }
         }
     }
 
     /// Gives the session a batch: the most urgent of all WebSockets first, those of one urgency in turns.
     ///
-    /// - Returns: the batch's bound; 0 when the window is used up.
-    private func fillStreams(_ connection: Connection, _ session: HTTP2Session) -> Int {
+    /// - Returns: the batch's bound, 0 when the window is used up; and whether no WebSocket has anything left that could go.
+    private func fillStreams(_ connection: Connection, _ session: HTTP2Session) -> (room: Int, isDone: Bool) {
         http2Batch &+= 1
         var room = allowance(connection, isUrgent: false)
         let isReserved = room == 0
         if isReserved { room = allowance(connection, isUrgent: true) }
         var left = room
+        var isDone = true
         while let urgency = mostUrgent(connection, session) {
             guard left > 0, !isReserved || urgency.isUrgent else {
                 if isReserved || room == 0 { connection.flow.isHeld = true }
+                isDone = false
                 break
             }
             serve(urgency, connection, session, &left)
         }
-        return isReserved && left == room ? 0 : room
+        return (isReserved && left == room ? 0 : room, isDone)
     }
 
     /// The urgency of the most urgent WebSocket that has anything to send and was not found satisfied in this batch.

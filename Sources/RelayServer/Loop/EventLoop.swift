@@ -62,6 +62,12 @@ final class EventLoop {
     /// Channels whose frames are held so that others join them.
     var held: [Handle] = []
     var heldTimer: (id: TimerID, due: MonotonicInstant)?
+    /// Rooms whose frames wait for others, and when the first of them is due.
+    var holding: [LocalRoom] = []
+    var holdDue = MonotonicInstant.distantFuture
+    var work = FlushWork()
+    /// Moved on by what is no part of the flush.
+    var flushBegan = MonotonicInstant.zero
     var presence = PresenceRound()
     /// Sessions that change faster than their rooms are told.
     var owingNews: [Handle] = []
@@ -160,7 +166,7 @@ final class EventLoop {
             let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
-                count = try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: MonotonicClock.now()))
+                count = try wait(until: deadline)
             } catch {
                 shared.log.error("selector_failed", [("loop", "\(index)"), ("fault", "\(error)")])
                 return
@@ -169,12 +175,19 @@ final class EventLoop {
             turn(events: count)
             let end = MonotonicClock.now()
             let spent = end.nanoseconds(since: now)
-            load.note(spent: spent, until: end)
-            counters.iterations &+= 1
-            counters.busyNanoseconds &+= spent
-            counters.longestIterationNanoseconds = max(counters.longestIterationNanoseconds, spent)
+            load.note(spent: spent, spared: work.endTurn(nanoseconds: end.nanoseconds(since: flushBegan)), until: end)
+            counters.noteTurn(nanoseconds: spent)
         }
         closeEverything()
+    }
+
+    /// Frames that are held are due between two milliseconds; everything else is not.
+    private func wait(until deadline: MonotonicInstant?) throws(SystemFault) -> Int {
+        let now = MonotonicClock.now()
+        guard holdDue < deadline ?? .distantFuture else {
+            return try selector.wait(timeoutMilliseconds: Selector.timeoutMilliseconds(until: deadline, now: now))
+        }
+        return try selector.wait(timeoutNanoseconds: holdDue.nanoseconds(since: now))
     }
 
     private func turn(events count: Int) {
@@ -192,6 +205,7 @@ final class EventLoop {
         while let expired = timers.nextExpired() { fire(expired) }
         // Other loops can work on what came in while this one flushes.
         ringsOut.wake()
+        flushBegan = MonotonicClock.now()
         flushDirty()
         ringsOut.wake()
         outbox.retry()

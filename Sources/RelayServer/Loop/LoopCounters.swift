@@ -44,6 +44,11 @@ struct LoopCounters: Sendable {
     var iterations: UInt64 = 0
     var busyNanoseconds: UInt64 = 0
     var longestIterationNanoseconds: UInt64 = 0
+    var turns = Histogram(bounds: Histogram.turnSeconds)
+    var slowTurns: UInt64 = 0
+    /// Times that a room's frames were held on a busy loop, and that others joined them.
+    var flushesHeld: UInt64 = 0
+    var flushesJoined: UInt64 = 0
 
     // Gauges.
     var connections = 0
@@ -76,6 +81,18 @@ struct LoopCounters: Sendable {
     var tokensRefused: [String: UInt64] = [:]
     var resumesRefused: [String: UInt64] = [:]
     var interruptions: [String: UInt64] = [:]
+
+    /// From a turn's end longer than that, somebody's frame has waited for it.
+    static let slowTurnNanoseconds: UInt64 = 2_000_000
+
+    /// A turn ended: from the return of the wait for events to the next wait.
+    mutating func noteTurn(nanoseconds: UInt64) {
+        iterations &+= 1
+        busyNanoseconds &+= nanoseconds
+        longestIterationNanoseconds = max(longestIterationNanoseconds, nanoseconds)
+        turns.observe(Double(nanoseconds) / 1e9)
+        if nanoseconds > LoopCounters.slowTurnNanoseconds { slowTurns &+= 1 }
+    }
 
     mutating func add(_ other: LoopCounters) {
         accepted &+= other.accepted
@@ -118,6 +135,10 @@ struct LoopCounters: Sendable {
         iterations &+= other.iterations
         busyNanoseconds &+= other.busyNanoseconds
         longestIterationNanoseconds = max(longestIterationNanoseconds, other.longestIterationNanoseconds)
+        turns.add(other.turns)
+        slowTurns &+= other.slowTurns
+        flushesHeld &+= other.flushesHeld
+        flushesJoined &+= other.flushesJoined
         connections += other.connections
         webSockets += other.webSockets
         sessions += other.sessions

@@ -27,6 +27,7 @@ struct Histogram: Sendable {
         for place in counts.indices where place < other.counts.count { counts[place] &+= other.counts[place] }
     }
 
+    static let turnSeconds = [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.05, 0.1]
     static let roundTripSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5]
     static let shares = [0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
     static let bufferSeconds = [0.01, 0.02, 0.04, 0.06, 0.1, 0.15, 0.2, 0.3, 0.5, 1]

@@ -151,6 +151,13 @@ struct PrometheusText {
         series("segue_loop_longest_turn_seconds", "gauge", "The longest turn of each loop so far.", loops) {
             Double($0.longestIterationNanoseconds) / 1e9
         }
+        header("segue_loop_iteration_seconds", "histogram", "How long each turn took, from the return of the wait for events to the next wait.")
+        for (index, loop) in loops.enumerated() { samples("segue_loop_iteration_seconds", loop.turns, label: "loop=\"\(index)\"") }
+        series("segue_loop_slow_iterations_total", "counter", "Turns that took over 2 ms.", loops) { Double($0.slowTurns) }
+        series("segue_flushes_held_total", "counter", "Times that a busy loop held a room's frames so that others join them.", loops) {
+            Double($0.flushesHeld)
+        }
+        series("segue_flushes_joined_total", "counter", "Turns whose frames joined frames that were held.", loops) { Double($0.flushesJoined) }
     }
 
     mutating func header(_ name: String, _ type: String, _ help: String) {
@@ -164,13 +171,20 @@ struct PrometheusText {
 
     private mutating func histogram(_ name: String, _ help: String, _ histogram: Histogram) {
         header(name, "histogram", help)
+        samples(name, histogram)
+    }
+
+    /// - Parameter label: which of several histograms of one name it is.
+    private mutating func samples(_ name: String, _ histogram: Histogram, label: String? = nil) {
+        let first = label.map { "\($0)," } ?? ""
+        let alone = label.map { "{\($0)}" } ?? ""
         var below: UInt64 = 0
         for (bound, count) in zip(histogram.bounds, histogram.counts) {
             below &+= count
-            text += "\(name)_bucket{le=\"\(PrometheusText.number(bound))\"} \(below)\n"
+            text += "\(name)_bucket{\(first)le=\"\(PrometheusText.number(bound))\"} \(below)\n"
         }
-        text += "\(name)_bucket{le=\"+Inf\"} \(histogram.total)\n"
-        text += "\(name)_sum \(PrometheusText.number(histogram.sum))\n\(name)_count \(histogram.total)\n"
+        text += "\(name)_bucket{\(first)le=\"+Inf\"} \(histogram.total)\n"
+        text += "\(name)_sum\(alone) \(PrometheusText.number(histogram.sum))\n\(name)_count\(alone) \(histogram.total)\n"
     }
 
     mutating func byLabel(_ name: String, _ type: String, _ help: String, _ label: String, _ values: [String: UInt64]) {

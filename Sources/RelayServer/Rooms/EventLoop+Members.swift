@@ -91,6 +91,7 @@ extension EventLoop {
         let room = LocalRoom(number: joined.room, name: joined.name, limits: limits, budget: budget)
         guard let handle = rooms.insert(room) else { return nil }
         room.handle = handle
+        room.holdNanosecondsMax = holdNanosecondsMax(of: joined.name)
         roomHandles[joined.room] = handle
         for entry in joined.streams { addStream(room, entry) }
         return room

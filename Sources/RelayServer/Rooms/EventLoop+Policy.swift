@@ -14,6 +14,7 @@ extension EventLoop {
         self.policy = policy
         policyGeneration += 1
         pairPolicyChanged()
+        renewHolds()
         reviews = Array(channels.handles)
     }
 

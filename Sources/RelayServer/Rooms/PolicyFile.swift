@@ -94,6 +94,7 @@ private struct PolicyReader {
         settings.participantsMax = reader.integer("participantsMax", in: 1...10_000_000)
         settings.publishersMax = reader.integer("publishersMax", in: 1...10_000_000)
         settings.bitRateMax = reader.integer("bitRateMax", in: 1_000...BitRateBudget.bitsPerSecondMax)
+        settings.flushHoldMicroseconds = reader.integer("flushHoldMicroseconds", in: LimitName.flushHoldMicroseconds)
         return rooms.map { AccessPolicy.RoomRule(rooms: $0, settings: settings) }
     }
 

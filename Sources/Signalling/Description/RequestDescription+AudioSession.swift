@@ -162,20 +162,21 @@ extension RequestDescription {
             .optional("rampMilliseconds", ramp, "How long the volume takes to get there; absent: at once."),
             .optional("rate", rate),
             .optional("pan", pan, "-1 is left, 1 right."),
+            .optional("at", .unsigned32, "Timestamp of the frame with which it takes effect, when that plays; absent: at once."),
         ],
         answer: played + [
             .required(
                 "parameters",
                 .object([
                     .required("stream", .unsigned32), .required("volume", volume), .optional("rampMilliseconds", ramp), .required("rate", rate),
-                    .required("pan", pan),
-                ]), "What holds now.")
+                    .required("pan", pan), .optional("at", .unsigned32),
+                ]), "What holds now; with `at`, from that frame on.")
         ],
         refusals: refusedStream + [.badValue],
         [
             .init(
-                #"{"type":"stream.setParameters","id":36,"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}"#,
-                #"{"type":"ok","id":36,\#(playing),"parameters":{"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25}}"#)
+                #"{"type":"stream.setParameters","id":36,"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25,"at":96000}"#,
+                #"{"type":"ok","id":36,\#(playing),"parameters":{"stream":2,"volume":0.5,"rampMilliseconds":250,"rate":1.5,"pan":-0.25,"at":96000}}"#)
         ])
 
     private static let volume = number(ParameterChange.volumes)

@@ -59,6 +59,7 @@ extension ScriptRequest {
             body.rampMilliseconds = reader.number("rampMilliseconds", in: 0...600_000)
             body.rate = reader.number("rate", in: 0.5...2).map { Float($0) }
             body.pan = reader.number("pan", in: -1...1).map { Float($0) }
+            body.at = reader.integer("mediaTime", in: 0...Int(UInt32.max)).map { UInt32($0) }
             request = .setParameters(body)
         default: preconditionFailure("'\(word.rawValue)' is no request about a stream")
         }

@@ -1,0 +1,5 @@
+import Glibc
+import TLSTransport
+
+LibraryMemory.prepare()
+exit(MicroProgram.run(Array(CommandLine.arguments.dropFirst())))
