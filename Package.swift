@@ -124,7 +124,7 @@ let package = Package(
             name: "RelayBenchmark",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "COpenSSL", "CapacityModel", "LoadReport",
+                "COpenSSL", "JOSE", "CapacityModel", "LoadReport",
             ],
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),

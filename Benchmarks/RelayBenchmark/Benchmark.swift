@@ -20,6 +20,7 @@ enum Benchmark {
                 Text.out(BenchmarkOptions.help)
                 return 0
             }
+            if let port = options.stormPort { return try HandshakeStorm.run(options, port: UInt16(port)) }
             Text.out(Machine.description)
             let relay = try RelayProcess(options, counting: false)
             defer { relay.stop() }
@@ -28,6 +29,11 @@ enum Benchmark {
             }
             if options.parts.contains(.hold) {
                 try hold(options, relay)
+            }
+            for part in options.parts {
+                guard let run = separate(part, options) else { continue }
+                relay.stop()
+                try run()
             }
             if options.parts.contains(.figures) {
                 relay.stop()
@@ -48,6 +54,16 @@ enum Benchmark {
         } catch {
             Text.out("benchmark: \(error)")
             return 1
+        }
+    }
+
+    /// The parts that start relays of their own.
+    private static func separate(_ part: BenchmarkOptions.Part, _ options: BenchmarkOptions) -> (() throws -> Void)? {
+        switch part {
+        case .handshakes: HandshakeBenchmark(options).run
+        case .churn: ChurnBenchmark(options).run
+        case .storm: StormBenchmark(options).run
+        case .allocations, .memory, .speed, .figures, .hold: nil
         }
     }
 

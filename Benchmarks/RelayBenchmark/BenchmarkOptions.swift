@@ -4,6 +4,9 @@ struct BenchmarkOptions {
         case allocations
         case memory
         case speed
+        case handshakes
+        case churn
+        case storm
         /// What single acts cost, for the model of capacity.
         case figures
         /// Not a measurement: load for a profiler.
@@ -15,6 +18,9 @@ struct BenchmarkOptions {
 
           allocations   C-library allocations of the relay per relayed frame, steady state
           memory        resident bytes per idle TLS WebSocket connection, and per further WebSocket on one HTTP/2 connection
+          handshakes    mutual handshakes per CPU-second of the relay, full and resumed, beside the TLS library alone
+          churn         resident memory while sessions come and go
+          storm         delay of media in a conference while others shake hands without end, beside the same without
           speed         frames delivered per CPU-second of the relay, beside the floor: sealing and sending alone
           figures       what single acts cost, for `Deploy/dev bench capacity`
           hold          keep one room busy for --seconds, for a profiler
@@ -24,7 +30,10 @@ struct BenchmarkOptions {
           --seconds S       length of each measured window (1)
           --outstanding W,… frames under way per publisher (1,4,16,64)
           --shape SHAPE     of hold: 1x50, 10x10 (everybody speaks and listens), 10+10 (ten speak, ten others listen)
-          --sessions N      idle connections of memory (2000)
+          --sessions N      idle connections of memory (5000, then 10000)
+          --handshakes N    of each kind in a run (400)
+          --churn N         sessions that come and go (100000)
+          --assert          fail when a bound does not hold: memory, handshakes, churn
           --figures FILE    of figures: keep them there, as JSON
           --trace           allocations: print call sites even when there are none to blame
         """
@@ -34,7 +43,12 @@ struct BenchmarkOptions {
     var seconds = 1.0
     var outstanding = [1, 4, 16, 64]
     var shape = RoomShape.oneToFifty
-    var idleSessions = 2_000
+    var idleSessions: Int?
+    var handshakes = 400
+    var churn = 100_000
+    var asserts = false
+    /// Set by the benchmark for a process of its own: the relay's port, and for how long to shake hands.
+    var stormPort: Int?
     var traces = false
     var figures: String?
     var wantsHelp = false
@@ -58,6 +72,9 @@ struct BenchmarkOptions {
             case "--trace":
                 traces = true
                 continue
+            case "--assert":
+                asserts = true
+                continue
             default: break
             }
             guard let value = rest.popFirst() else { throw BenchmarkFault("\(argument) is unknown or lacks its value; see --help") }
@@ -71,6 +88,9 @@ struct BenchmarkOptions {
         switch option {
         case "--runs": runs = try BenchmarkOptions.number(option, value, 1...1_000)
         case "--sessions": idleSessions = try BenchmarkOptions.number(option, value, 1...15_000)
+        case "--handshakes": handshakes = try BenchmarkOptions.number(option, value, 1...4_000)
+        case "--churn": churn = try BenchmarkOptions.number(option, value, 1...10_000_000)
+        case "--storm-port": stormPort = try BenchmarkOptions.number(option, value, 1...65_535)
         case "--relay-core": relayCore = try BenchmarkOptions.number(option, value, 0...1_023)
         case "--relay": relay = value
         case "--counter": counter = value

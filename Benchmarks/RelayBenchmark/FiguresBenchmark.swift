@@ -30,6 +30,7 @@ struct FiguresBenchmark {
     private static let idleSeconds = 5.0
 
     private let options: BenchmarkOptions
+    private var sessionCount: Int { options.idleSessions ?? 2_000 }
 
     init(_ options: BenchmarkOptions) {
         self.options = options
@@ -123,16 +124,16 @@ struct FiguresBenchmark {
         try sessions.pass(seconds: 1)
         let resident = try relay.residentBytes()
         let before = try ProcessSample.processorSeconds(of: relay.pid)
-        let further = try sessions.open(options.idleSessions)
+        let further = try sessions.open(sessionCount)
         for (place, session) in further.enumerated() { try join(sessions, session, place) }
-        figures.nanosecondsPerArrival = (try ProcessSample.processorSeconds(of: relay.pid) - before) * 1e9 / Double(options.idleSessions)
+        figures.nanosecondsPerArrival = (try ProcessSample.processorSeconds(of: relay.pid) - before) * 1e9 / Double(sessionCount)
         try sessions.pass(seconds: 1)
-        figures.bytesPerSession = max(0, try relay.residentBytes() - resident) / Double(options.idleSessions)
+        figures.bytesPerSession = max(0, try relay.residentBytes() - resident) / Double(sessionCount)
         let idle = try ProcessSample.processorSeconds(of: relay.pid)
         try sessions.pass(seconds: FiguresBenchmark.idleSeconds)
         figures.nanosecondsPerIdleConnectionSecond =
             (try ProcessSample.processorSeconds(of: relay.pid) - idle) * 1e9 / FiguresBenchmark.idleSeconds
-            / Double(options.idleSessions + first.count)
+            / Double(sessionCount + first.count)
         guard (first + further).allSatisfy(\.isOpen) else { throw BenchmarkFault("idle sessions ended") }
     }
 

@@ -11,12 +11,16 @@ final class RelayProcess {
     let allocationFile: String?
     private var isStopped = false
 
-    /// - Parameter counting: preload the allocation counter.
-    init(_ options: BenchmarkOptions, counting: Bool, loops: Int = 1) throws {
+    /// - Parameters:
+    ///   - counting: preload the allocation counter.
+    ///   - further: variables of the relay's configuration.
+    ///   - tokens: clients show these and need no certificate.
+    init(_ options: BenchmarkOptions, counting: Bool, loops: Int = 1, environment further: [String] = [], tokens: ClientTokens? = nil) throws {
         folder = options.folder
         var environment = RelayProcess.inherited
         // Frames that a busy machine delays are to be delivered all the same: the rounds wait for them.
         environment += ["SEGUE_LIMITS_AUDIO_DEADLINE_MILLISECONDS=10000", "SEGUE_LIMITS_CONTROL_MESSAGES_PER_SECOND_MAX=100000"]
+        environment += further + (tokens?.environment ?? [])
         if counting {
             let file = options.folder + "/allocations"
             try AllocationCounts.prepare(file)
@@ -137,6 +141,22 @@ final class RelayProcess {
         let fields = text[text.index(after: end)...].split(separator: " ")
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else { throw BenchmarkFault("/proc/\(pid)/stat") }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    /// The same of all threads that live, in nanoseconds, from the scheduler: `stat` counts in hundredths of a second.
+    func processorNanoseconds() throws(BenchmarkFault) -> UInt64 {
+        guard let folder = unsafe opendir("/proc/\(pid)/task") else {
+            throw BenchmarkFault("the relay has ended; its log is \(self.folder)/relay.log")
+        }
+        defer { unsafe closedir(folder) }
+        var sum: UInt64 = 0
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            guard Int(name) != nil else { continue }
+            let text = ProcessFile.text("/proc/\(pid)/task/\(name)/schedstat")
+            if let nanoseconds = text.split(separator: " ").first.flatMap({ UInt64($0) }) { sum += nanoseconds }
+        }
+        return sum
     }
 
     /// Resident memory in bytes.

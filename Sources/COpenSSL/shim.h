@@ -56,6 +56,20 @@ static inline int segue_ssl_set_server_name(SSL *ssl, const char *name) { return
 static inline void segue_ssl_set_msg_callback_arg(SSL *ssl, void *argument) { (void)SSL_set_msg_callback_arg(ssl, argument); }
 static inline X509 *segue_ssl_peer_certificate(const SSL *ssl) { return SSL_get0_peer_certificate(ssl); }
 
+/// Empties the keys of a finished key exchange; their objects stay with the connection. The library keeps them, the own secret included, as long as it lives.
+static inline void segue_ssl_empty_key_exchange(SSL *ssl) {
+    EVP_PKEY *key = NULL;
+    if (SSL_get_tmp_key(ssl, &key) && key != NULL) {
+        (void)EVP_PKEY_set_type(key, EVP_PKEY_get_id(key));
+        EVP_PKEY_free(key);
+    }
+    key = NULL;
+    if (SSL_get_peer_tmp_key(ssl, &key) && key != NULL) {
+        (void)EVP_PKEY_set_type(key, EVP_PKEY_get_id(key));
+        EVP_PKEY_free(key);
+    }
+}
+
 // Stacks: type-safe macros over one untyped implementation.
 static inline int segue_ssl_x509_count(const STACK_OF(X509) *stack) { return stack == NULL ? 0 : sk_X509_num(stack); }
 static inline X509 *segue_ssl_x509_at(const STACK_OF(X509) *stack, int index) { return sk_X509_value(stack, index); }

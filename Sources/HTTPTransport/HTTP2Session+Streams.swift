@@ -276,13 +276,11 @@ extension HTTP2Session {
         }
     }
 
-    /// Gives back the memory of all queues that are empty.
-    package func releaseIdleMemory() {
+    /// Gives back the memory of a stream's queues that are empty.
+    package func releaseIdleMemory(of id: HTTP2StreamID) {
+        guard let stream = unsafe find(id) else { return }
         unsafe core.pointee.events.releaseIfEmpty()
-        for index in 0..<(unsafe core.pointee.streams.count) {
-            let stream = unsafe core.pointee.streams[index]
-            unsafe stream.pointee.inbound.releaseIfEmpty()
-            unsafe stream.pointee.outbound.releaseIfEmpty()
-        }
+        unsafe stream.pointee.inbound.releaseIfEmpty()
+        unsafe stream.pointee.outbound.releaseIfEmpty()
     }
 }

@@ -53,10 +53,13 @@ package final class HTTP2Session {
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         // Not the library's own PRIORITY_UPDATE: in 1.52 a stream that one names before its HEADERS stays in a list after it is freed.
         unsafe nghttp2_option_set_user_recv_extension_type(option, HTTP2FrameHeader.FrameType.priorityUpdate)
+        // Responses are few and small: a table of their fields (RFC 7541 §2.3.2) would be kept for nothing.
+        if role == .server { unsafe nghttp2_option_set_max_deflate_dynamic_table_size(option, 0) }
+        var memory = unsafe http2Memory()
         let made =
             switch role {
-            case .server: unsafe nghttp2_session_server_new2(&session, callbacks, core, option)
-            case .client: unsafe nghttp2_session_client_new2(&session, callbacks, core, option)
+            case .server: unsafe nghttp2_session_server_new3(&session, callbacks, core, option, &memory)
+            case .client: unsafe nghttp2_session_client_new3(&session, callbacks, core, option, &memory)
             }
         guard made == 0, let session = unsafe session else { preconditionFailure("out of memory") }
         return unsafe session

@@ -163,7 +163,7 @@ package struct BandwidthEstimate: Sendable, Equatable {
 
     private mutating func restart(_ sample: FlowSample, isFromIdle: Bool) {
         mark = FlowMark(sample, isFromIdle: isFromIdle)
-        marks = RecentMarks()
+        marks.removeAll()
         marks.note(mark, apartNanoseconds: 0)
     }
 

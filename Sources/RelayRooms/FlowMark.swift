@@ -22,24 +22,36 @@ struct FlowMark: Sendable, Equatable {
 }
 
 /// The marks of the last round trip or so, some way apart: whichever falls due first tells of a queue.
+///
+/// In memory of its own, which a connection that has had one or two things to say hardly takes.
 struct RecentMarks: Sendable {
-    private var marks: InlineArray<8, FlowMark> = InlineArray(repeating: FlowMark())
+    private static let marksMax = 8
+
+    private var marks: [FlowMark] = []
     private var count = 0
     private var next = 0
 
+    /// The memory stays.
+    mutating func removeAll() {
+        count = 0
+        next = 0
+    }
+
     mutating func note(_ mark: FlowMark, apartNanoseconds: UInt64) {
-        if count > 0, mark.at.nanoseconds(since: marks[(next + 7) % 8].at) < apartNanoseconds { return }
-        marks[next] = mark
-        next = (next + 1) % 8
-        count = min(count + 1, 8)
+        if count > 0, mark.at.nanoseconds(since: marks[place(before: 1)].at) < apartNanoseconds { return }
+        if next < marks.count { marks[next] = mark } else { marks.append(mark) }
+        next = (next + 1) % RecentMarks.marksMax
+        count = min(count + 1, RecentMarks.marksMax)
     }
 
     /// The newest mark that is at least that old.
     func newest(before now: MonotonicInstant, microseconds: UInt64) -> FlowMark? {
-        for step in 1...8 where step <= count {
-            let mark = marks[(next + 8 - step) % 8]
+        for step in 1...RecentMarks.marksMax where step <= count {
+            let mark = marks[place(before: step)]
             if now.nanoseconds(since: mark.at) / 1_000 >= microseconds { return mark }
         }
         return nil
     }
+
+    private func place(before step: Int) -> Int { (next + RecentMarks.marksMax - step) % RecentMarks.marksMax }
 }

@@ -7,7 +7,7 @@ struct Glob: Hashable, Sendable {
     }
 
     /// Takes at most `pattern.count × text.count` steps.
-    func matches(_ text: [UInt8]) -> Bool {
+    func matches(_ text: Span<UInt8>) -> Bool {
         var place = 0
         var at = 0
         var star: (place: Int, at: Int)?
@@ -56,13 +56,13 @@ package struct IdentityPattern: Hashable, Sendable, CustomStringConvertible {
 
     package func matches(_ name: PrincipalName) -> Bool {
         guard let kind else { return true }
-        return kind == name.kind && glob.matches(name.folded)
+        return kind == name.kind && glob.matches(name.folded.utf8.span)
     }
 
     /// Whether it means everything that `other` means. A star of `other` can only be taken by a star of this one.
     func covers(_ other: IdentityPattern) -> Bool {
         guard let kind else { return true }
-        return kind == other.kind && glob.matches(Array(kind.folded(other.text).utf8))
+        return kind == other.kind && glob.matches(kind.folded(other.text).utf8.span)
     }
 
     /// Whether any of the principal's names is meant.
@@ -89,8 +89,8 @@ package struct RoomPattern: Hashable, Sendable, CustomStringConvertible {
     package func matches(_ room: RoomName) -> Bool { matches(Array(room.text.utf8)) }
 
     /// Whether it means everything that `other` means.
-    func covers(_ other: RoomPattern) -> Bool { glob.matches(Array(other.text.utf8)) }
+    func covers(_ other: RoomPattern) -> Bool { glob.matches(other.text.utf8.span) }
 
     /// The same of a name's bytes: for whoever asks many patterns about one room.
-    func matches(_ room: [UInt8]) -> Bool { glob.matches(room) }
+    func matches(_ room: [UInt8]) -> Bool { glob.matches(room.span) }
 }

@@ -39,13 +39,13 @@ package struct PrincipalName: Hashable, Sendable {
 
     package let kind: Kind
     package let text: String
-    /// For comparisons.
-    let folded: [UInt8]
+    /// For comparisons; for most kinds the same as the text, and then the same memory.
+    let folded: String
 
     package init(_ kind: Kind, _ text: String) {
         self.kind = kind
         self.text = text
-        folded = Array(kind.folded(text).utf8)
+        folded = kind.folded(text)
     }
 }
 

@@ -13,9 +13,10 @@ enum CertificateReader {
             return nil
         }
         let (name, kind) = names.identifying(keyFingerprint: fingerprint)
-        return PeerIdentity(
-            name: name, nameKind: kind, proof: .certificate, uris: names.uris, dnsNames: names.dnsNames, emails: names.emails,
-            keyFingerprint: fingerprint, notBefore: notBefore, notAfter: notAfter, serialNumber: serialNumber, issuer: issuer)
+        let statements = PeerIdentity.Statements(
+            name: name, nameKind: kind, uris: names.uris, dnsNames: names.dnsNames, emails: names.emails, keyFingerprint: fingerprint,
+            notBefore: notBefore, notAfter: notAfter, serialNumber: serialNumber, issuer: issuer)
+        return PeerIdentity(statements, proof: .certificate)
     }
 
     /// The names; empty when the certificate has none, `nil` when it has one that is refused, or an extension that does not parse.

@@ -1,20 +1,23 @@
 internal import COpenSSL
 
-/// A client by its certificate alone, without a connection: a trusted proxy has passed it on, or the connection that showed it is no more. That the client has
-/// the key is the proxy's word, or was proven then; that the certificate is good is verified here, by the same path validation as in a handshake, and can be
-/// verified again for as long as the client's sessions live.
+/// A client by its certificate alone: a trusted proxy has passed it on, or a handshake showed it. That the client has the key is the proxy's word, or was
+/// proven then; that the certificate is good is verified here, by the same path validation as in a handshake, and can be verified again for as long as the
+/// client's sessions live, whether there still is a connection or not.
 package struct ForwardedPeer: Hashable, Sendable {
     /// Its ``PeerIdentity/proof`` says which of the two.
     package let identity: PeerIdentity
-    /// DER: the client's own certificate, and the authorities that came with it.
+    /// DER: the client's own certificate, and the authorities that came with it. Bytes, because what the library makes of a certificate takes eight times as
+    /// much memory.
     private let leaf: [UInt8]
     private let chain: [[UInt8]]
 
-    init(identity: PeerIdentity, leaf: [UInt8], chain: [[UInt8]]) {
+    init(identity: PeerIdentity, path: CertificatePath) {
         self.identity = identity
-        self.leaf = leaf
-        self.chain = chain
+        leaf = path.leaf
+        chain = path.chain
     }
+
+    var path: CertificatePath { CertificatePath(leaf: leaf, chain: chain) }
 }
 
 extension TLSContext {
@@ -31,11 +34,12 @@ extension TLSContext {
         let certificates = try ForwardedCertificates(leaf: leaf, chain: chain)
         if let fault = unsafe verify(certificates.leaf, intermediates: certificates.chain, at: clock.seconds()) { throw fault }
         guard let identity = unsafe CertificateReader.identity(of: certificates.leaf) else { throw .identityRefused }
-        return ForwardedPeer(identity: identity.proven(by: .forwarded), leaf: leaf, chain: chain)
+        return ForwardedPeer(identity: identity.proven(by: .forwarded), path: CertificatePath(leaf: leaf, chain: chain))
     }
 
     /// What is wrong with a forwarded certificate under this context at its present time (after a reload, say); `nil` when it is still good.
     package func fault(ofForwarded peer: ForwardedPeer) -> TLSFault? {
+        if validatedPaths.isGood(peer.path.digest, at: clock.seconds()) { return nil }
         do throws(TLSFault) {
             return try peer.fault(under: self)
         } catch {
@@ -45,11 +49,9 @@ extension TLSContext {
 }
 
 extension TLSContext {
-    /// Whether a revocation list names the certificate: see ``TLSMachine/isListed(under:)``.
-    package func isListed(_ peer: ForwardedPeer) -> Bool {
-        guard let certificates = try? peer.certificates() else { return false }
-        return unsafe isListed(certificates.leaf)
-    }
+    /// Whether a revocation list names the certificate, or one that came with it: a look-up, a microsecond where ``fault(ofForwarded:)`` may take a hundred times
+    /// as long, to find those that are to be measured first.
+    package func isListed(_ peer: ForwardedPeer) -> Bool { isListed(peer.path) }
 }
 
 extension ForwardedPeer {

@@ -2,6 +2,8 @@
 ///
 /// Names come from the subject alternative names alone. Each must be printable ASCII without spaces, at most 1,024 bytes, and shaped as its kind: a URI has a
 /// scheme, an email an `@`, a DNS name neither `:` nor `@`, so that names of two kinds never coincide. A certificate with any other name is refused whole.
+///
+/// What a certificate says is held once, however many connections, sessions and requests it stands behind: this is a reference to it.
 package struct PeerIdentity: Hashable, Sendable {
     /// What proved the identity.
     package enum Proof: Hashable, Sendable {
@@ -20,28 +22,67 @@ package struct PeerIdentity: Hashable, Sendable {
         case key
     }
 
-    /// The first URI, else the first DNS name, else the first email address, else `spki:` and 64 hexadecimal digits.
-    package let name: String
-    package let nameKind: NameKind
+    /// What the certificate says.
+    struct Statements: Hashable, Sendable {
+        let name: String
+        let nameKind: NameKind
+        let uris: [String]
+        let dnsNames: [String]
+        let emails: [String]
+        let keyFingerprint: SHA256Digest
+        let notBefore: Int64
+        let notAfter: Int64
+        let serialNumber: String
+        let issuer: String
+    }
+
+    private final class Shared: Sendable {
+        let statements: Statements
+
+        init(_ statements: Statements) {
+            self.statements = statements
+        }
+    }
+
+    private let shared: Shared
     package let proof: Proof
-    package let uris: [String]
-    package let dnsNames: [String]
-    package let emails: [String]
+
+    init(_ statements: Statements, proof: Proof) {
+        shared = Shared(statements)
+        self.proof = proof
+    }
+
+    private init(_ shared: Shared, proof: Proof) {
+        self.shared = shared
+        self.proof = proof
+    }
+
+    /// The first URI, else the first DNS name, else the first email address, else `spki:` and 64 hexadecimal digits.
+    package var name: String { shared.statements.name }
+    package var nameKind: NameKind { shared.statements.nameKind }
+    package var uris: [String] { shared.statements.uris }
+    package var dnsNames: [String] { shared.statements.dnsNames }
+    package var emails: [String] { shared.statements.emails }
     /// SHA-256 of the DER subject public key info (RFC 7469 §2.4): the same after a renewal that keeps the key.
-    package let keyFingerprint: SHA256Digest
+    package var keyFingerprint: SHA256Digest { shared.statements.keyFingerprint }
     /// Seconds since 1970.
-    package let notBefore: Int64
-    package let notAfter: Int64
+    package var notBefore: Int64 { shared.statements.notBefore }
+    package var notAfter: Int64 { shared.statements.notAfter }
     /// Lower-case hexadecimal without leading zeros.
-    package let serialNumber: String
+    package var serialNumber: String { shared.statements.serialNumber }
     /// RFC 4514 text, with what is not printable escaped.
-    package let issuer: String
+    package var issuer: String { shared.statements.issuer }
 
     /// The same identity, proven otherwise.
-    func proven(by proof: Proof) -> PeerIdentity {
-        PeerIdentity(
-            name: name, nameKind: nameKind, proof: proof, uris: uris, dnsNames: dnsNames, emails: emails, keyFingerprint: keyFingerprint,
-            notBefore: notBefore, notAfter: notAfter, serialNumber: serialNumber, issuer: issuer)
+    func proven(by proof: Proof) -> PeerIdentity { PeerIdentity(shared, proof: proof) }
+
+    package static func == (left: PeerIdentity, right: PeerIdentity) -> Bool {
+        left.proof == right.proof && (left.shared === right.shared || left.shared.statements == right.shared.statements)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(shared.statements)
+        hasher.combine(proof)
     }
 
     static let namesMax = 64

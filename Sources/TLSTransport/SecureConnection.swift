@@ -333,10 +333,10 @@ extension SecureConnection {
     package var isSecure: Bool { machine != nil }
     /// `nil` before the handshake is complete, and on a plaintext listener.
     package var negotiated: TLSNegotiated? { machine?.negotiated }
-    /// Computed from the certificate at each call: keep it. `nil`: the peer has no certificate.
+    /// `nil`: the peer has no certificate.
     package var peerIdentity: PeerIdentity? { machine?.peerIdentity }
-    /// See ``TLSMachine/keptPeer``.
-    package var keptPeer: ForwardedPeer? { machine?.keptPeer }
+    /// See ``TLSMachine/client``.
+    package var client: ForwardedPeer? { machine?.client }
     /// See ``TLSMachine/session``.
     package var session: TLSSession? { machine?.session }
 

@@ -18,6 +18,10 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     let handle: OpaquePointer
     let tickets: TicketKeys?
     let clock: WallClock
+    /// Of clients.
+    let validatedPaths = ValidatedPaths()
+    /// When all of the store's revocation lists are in force, in seconds since 1970.
+    private(set) var listValidity: Range<Int64> = .min ..< .max
     /// The store's, for look-ups without a validation.
     private var revocationLists: [LibraryObject] = []
     /// What is stapled with each own certificate that has a response; the library's context keeps the certificates alive.
@@ -177,6 +181,7 @@ extension TLSContext {
             try require("revocation lists") { unsafe X509_CRL_up_ref(list.pointer) == 1 }
             revocationLists.append(list)
         }
+        listValidity = Self.validity(of: revocationLists)
         if !credentials.revocationLists.isEmpty {
             // Without extended support the library takes a delta (RFC 5280 §5.2.4) for a complete list.
             let deltas = X509_V_FLAG_USE_DELTAS | X509_V_FLAG_EXTENDED_CRL_SUPPORT
@@ -215,11 +220,19 @@ extension TLSContext {
         return staples.filter { $0.response.nextUpdate <= now }.map(\.path)
     }
 
-    /// Whether any revocation list names the certificate. A quick look that proves nothing: the list may be out of date, or be none of the issuer's.
-    func isListed(_ certificate: OpaquePointer) -> Bool {
-        revocationLists.contains { list in
+    /// Whether any revocation list has the serial number of one of the certificates, in DER. A quick look that proves nothing: the list may be out of date,
+    /// or be none of the issuer's.
+    func isListed(_ path: CertificatePath) -> Bool {
+        guard !revocationLists.isEmpty else { return false }
+        return isListed(path.leaf) || path.chain.contains { isListed($0) }
+    }
+
+    private func isListed(_ der: [UInt8]) -> Bool {
+        guard let number = unsafe CertificateReader.serialNumber(inDER: der) else { return false }
+        defer { unsafe ASN1_INTEGER_free(number) }
+        return revocationLists.contains { list in
             var entry: OpaquePointer?
-            return unsafe X509_CRL_get0_by_cert(list.pointer, &entry, certificate) != 0
+            return unsafe X509_CRL_get0_by_serial(list.pointer, &entry, number) != 0
         }
     }
 

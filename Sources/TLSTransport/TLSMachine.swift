@@ -32,6 +32,8 @@ package enum TLSRead: Sendable, Equatable {
 package final class TLSMachine {
     package let context: TLSContext
     package private(set) var isHandshakeComplete = false
+    /// The accepting end, once the handshake is complete: the client's certificate, to be measured again as long as the client's sessions live; `nil` without one.
+    package private(set) var client: ForwardedPeer?
     private var output: TLSOutput
     private let ssl: OpaquePointer
     private let io: UnsafeMutablePointer<RecordIO>
@@ -106,6 +108,10 @@ extension TLSMachine {
         let result = unsafe lending(&input) { unsafe SSL_do_handshake(ssl) }
         if result == 1 {
             isHandshakeComplete = true
+            if context.role == .server {
+                client = peerOfHandshake()
+                releaseHandshake()
+            }
             return .complete
         }
         let error = unsafe SSL_get_error(ssl, result)

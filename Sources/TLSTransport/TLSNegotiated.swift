@@ -16,7 +16,8 @@ extension TLSMachine {
     /// `nil` until the handshake is complete.
     package var negotiated: TLSNegotiated? {
         guard isHandshakeComplete, let version = unsafe TLSVersion(rawValue: SSL_version(handle)) else { return nil }
-        let cipher = unsafe SSL_CIPHER_standard_name(SSL_get_current_cipher(handle))
+        // The suite belongs to the session, which an accepting end has let go of; what it was agreed by stays.
+        let cipher = unsafe SSL_CIPHER_standard_name(SSL_get_current_cipher(handle) ?? SSL_get_pending_cipher(handle))
         return TLSNegotiated(
             version: version, cipherSuite: unsafe cipher.map { unsafe String(cString: $0) } ?? "unknown", applicationProtocol: applicationProtocol,
             isResumed: unsafe SSL_session_reused(handle) == 1, serverName: serverName)
@@ -24,28 +25,9 @@ extension TLSMachine {
 
     /// Who the peer is; `nil` when it has no certificate (or the handshake is not complete).
     package var peerIdentity: PeerIdentity? {
-        guard isHandshakeComplete, let certificate = unsafe segue_ssl_peer_certificate(handle) else { return nil }
+        if let client { return client.identity }
+        guard isHandshakeComplete, context.role == .client, let certificate = unsafe segue_ssl_peer_certificate(handle) else { return nil }
         return unsafe CertificateReader.identity(of: certificate)
-    }
-
-    /// The peer's certificate and what came with it, to be measured when this connection is no more; `nil` without one.
-    package var keptPeer: ForwardedPeer? {
-        guard isHandshakeComplete, let certificate = unsafe segue_ssl_peer_certificate(handle),
-            let leaf = unsafe CertificateReader.der(of: certificate),
-            let identity = peerIdentity
-        else { return nil }
-        if let chain = unsafe SSL_get_peer_cert_chain(handle) {
-            return unsafe ForwardedPeer(identity: identity, leaf: leaf, chain: Self.certificates(in: chain))
-        }
-        let intermediates = unsafe TicketData.intermediates(in: SSL_get_session(handle))
-        defer { if let intermediates = unsafe intermediates { unsafe segue_ssl_x509_stack_free(intermediates) } }
-        return unsafe ForwardedPeer(identity: identity, leaf: leaf, chain: Self.certificates(in: intermediates))
-    }
-
-    private static func certificates(in stack: OpaquePointer?) -> [[UInt8]] {
-        unsafe (0..<segue_ssl_x509_count(stack)).compactMap { index in
-            unsafe segue_ssl_x509_at(stack, index).flatMap { unsafe CertificateReader.der(of: $0) }
-        }
     }
 
     /// The session so far, for a later connection to resume; `nil` as long as the server has sent no ticket (in TLS 1.3 it comes after the handshake).
@@ -54,34 +36,21 @@ extension TLSMachine {
         return unsafe TLSSession(copying: session)
     }
 
-    /// What is wrong with the peer's certificate when it is measured by another trust store (after a reload, say) at that context's present time; `nil` when
-    /// it is still good, or when there is none and `context` does not ask for one.
+    /// The accepting end: what is wrong with the client's certificate when it is measured by another trust store (after a reload, say) at that context's present
+    /// time; `nil` when it is still good, or when there is none and `context` does not ask for one.
     ///
-    /// Costs one signature verification for each certificate of the path, about 0.1 ms: spread it out over many connections.
+    /// Costs one signature verification for each certificate of the path, about 0.1 ms, unless `context` has seen the same path: spread it out over many
+    /// connections.
     package func peerFault(under context: TLSContext) -> TLSFault? {
-        guard isHandshakeComplete, let leaf = unsafe segue_ssl_peer_certificate(handle) else {
+        guard let client else {
             return context.role == .server && context.configuration.clientCertificate == .required ? .noCertificate : nil
         }
-        let now = context.clock.seconds()
-        if let chain = unsafe SSL_get_peer_cert_chain(handle) {
-            return unsafe context.verify(leaf, intermediates: chain, at: now)
-        }
-        // A resumed session has the authorities in its ticket; a peer that never sent any has none.
-        let intermediates = unsafe TicketData.intermediates(in: SSL_get_session(handle))
-        defer { if let intermediates = unsafe intermediates { unsafe segue_ssl_x509_stack_free(intermediates) } }
-        return unsafe context.verify(leaf, intermediates: intermediates, at: now)
+        return context.fault(ofForwarded: client)
     }
 
-    /// Whether a revocation list of `context` names a certificate that the peer sent: a look-up, microseconds where ``peerFault(under:)`` takes a hundred times
-    /// as long, to find those that are to be measured first.
+    /// The accepting end: see ``TLSContext/isListed(_:)``.
     package func isListed(under context: TLSContext) -> Bool {
-        guard isHandshakeComplete, let leaf = unsafe segue_ssl_peer_certificate(handle) else { return false }
-        if unsafe context.isListed(leaf) { return true }
-        let chain = unsafe SSL_get_peer_cert_chain(handle)
-        return unsafe (0..<segue_ssl_x509_count(chain)).contains { index in
-            guard let authority = unsafe segue_ssl_x509_at(chain, index) else { return false }
-            return unsafe context.isListed(authority)
-        }
+        client.map { context.isListed($0) } ?? false
     }
 
     package func isStillTrusted(under context: TLSContext) -> Bool {

@@ -5,12 +5,27 @@ internal import COpenSSL
 /// Validates the peer's path (RFC 5280 §6), then asks of a client's certificate that it can serve as an identity.
 func verifyPeerCertificate(_ validation: OpaquePointer?, _ argument: UnsafeMutableRawPointer?) -> Int32 {
     guard let validation = unsafe validation, let context = unsafe TLSContext.from(argument) else { return 0 }
+    guard context.role == .server else { return unsafe X509_verify_cert(validation) == 1 ? 1 : 0 }
+    guard let leaf = unsafe X509_STORE_CTX_get0_cert(validation) else { return 0 }
+    let path = unsafe CertificatePath(leaf: leaf, others: X509_STORE_CTX_get0_untrusted(validation))
+    let digest = path?.digest
+    let seconds = unsafe Int64(X509_VERIFY_PARAM_get_time(X509_STORE_CTX_get0_param(validation)))
+    if let digest, context.validatedPaths.isGood(digest, at: seconds) {
+        unsafe X509_STORE_CTX_set_error(validation, X509_V_OK)
+        return 1
+    }
     guard unsafe X509_verify_cert(validation) == 1 else { return 0 }
-    guard context.role == .server else { return 1 }
-    guard let leaf = unsafe X509_STORE_CTX_get0_cert(validation), unsafe CertificateReader.identity(of: leaf) != nil else {
+    guard let identity = unsafe CertificateReader.identity(of: leaf) else {
         unsafe X509_STORE_CTX_set_error(validation, TLSFault.identityRefusedCode)
         return 0
     }
+    if let path, let digest, path.byteCount <= ValidatedPaths.pathBytesMax,
+        let validity = unsafe context.validity(of: X509_STORE_CTX_get0_chain(validation)), validity.contains(seconds)
+    {
+        context.validatedPaths.keep(ForwardedPeer(identity: identity, path: path), digest, validity: validity)
+    }
+    // The connection would keep it as long as it lives, and has no use for it.
+    unsafe X509_STORE_CTX_set0_verified_chain(validation, nil)
     return 1
 }
 

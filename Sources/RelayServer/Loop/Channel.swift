@@ -19,8 +19,8 @@ final class Channel {
         case awaitingHello
         case ready
         /// A join is on its way to the room's home.
-        case joining(Joining)
-        case waiting(LobbyPlace, RoomAdmission)
+        indirect case joining(Joining)
+        indirect case waiting(LobbyPlace, RoomAdmission)
         case inRoom(Membership)
     }
 
@@ -79,10 +79,14 @@ final class Channel {
     /// How the session can be resumed, and whether it waits for that.
     var resumption = Resumption()
     /// Nothing more is taken from the transport until a ``ResumeClaim`` is settled; what has come waits.
-    var isHeld: Bool { claim != nil }
+    var isHeld: Bool { waitingClaim != nil }
     var heldInput = ByteQueue()
     /// What it waits for.
-    var claim: ResumeClaim?
+    var claim: ResumeClaim? {
+        get { waitingClaim?.claim }
+        set { waitingClaim = newValue.map(WaitingClaim.init) }
+    }
+    private var waitingClaim: WaitingClaim?
     /// The client's address, as far as it is known.
     var clientAddress: SocketAddress
     /// HTTP/2: the batch in which the WebSocket had nothing more to send, or no window to send it in.
@@ -138,6 +142,15 @@ final class Channel {
         case .inRoom, .waiting: true
         case .awaitingHello, .ready, .joining: false
         }
+    }
+}
+
+/// Few sessions ever have one: it takes no room in the others.
+private final class WaitingClaim {
+    let claim: ResumeClaim
+
+    init(_ claim: ResumeClaim) {
+        self.claim = claim
     }
 }
 

@@ -5,6 +5,16 @@ import RelayBase
 import RelayRooms
 import TLSTransport
 
+/// What reading HTTP/1.1 takes: not as much a part of the connection as that it would not be let go of when it has become a WebSocket.
+final class HTTP1Reading {
+    var headParser: HTTPRequestHeadParser
+    var bodyReader: HTTPBodyReader?
+
+    init(limits: Limits) {
+        headParser = HTTPRequestHeadParser(limits: limits)
+    }
+}
+
 /// One TCP connection of one loop: TLS handshake, then HTTP/1.1 (which may become a WebSocket) or HTTP/2 (which may carry several).
 final class Connection {
     enum Phase {
@@ -31,11 +41,14 @@ final class Connection {
     var identity: PeerIdentity?
     /// HTTP/1.1: bytes of a head that is not complete.
     var inbound = ByteQueue()
-    var headParser: HTTPRequestHeadParser
+    private(set) var reading: HTTP1Reading?
     /// HTTP/1.1: part of a head has come, and it must be whole by the deadline.
     var isHeadBegun = false
     /// HTTP/1.1: a body that has not ended; it is the exchange's, or it is thrown away.
-    var bodyReader: HTTPBodyReader?
+    var bodyReader: HTTPBodyReader? {
+        get { reading?.bodyReader }
+        set { reading?.bodyReader = newValue }
+    }
     /// HTTP/1.1: responses to be sent; before a WebSocket's frames.
     var outbound = ByteQueue()
     /// Requests of the API that are not answered yet; over HTTP/1.1 one at most.
@@ -55,6 +68,8 @@ final class Connection {
     var deadline = MonotonicInstant.distantFuture
     var timer: TimerID?
     var handshakeCounted = true
+    /// It is in the loop's ``EventLoop/handshakes``.
+    var awaitsHandshake = false
     var wantsWrite = false
     /// When the kernel last took bytes, or none were waiting.
     var lastProgress: MonotonicInstant
@@ -83,11 +98,16 @@ final class Connection {
         self.secure = secure
         self.descriptor = descriptor
         self.address = address
-        headParser = HTTPRequestHeadParser(limits: limits)
+        reading = HTTP1Reading(limits: limits)
     }
 
     /// The kernel took less than it was given: sealing more now would only make what is queued older.
     var isBlocked: Bool { secure.hasUnsent }
+
+    /// The connection has become a WebSocket, or is HTTP/2.
+    func endReading() {
+        reading = nil
+    }
 
     func exchange(of stream: HTTP2StreamID) -> HTTPExchange? {
         exchanges.first { $0.stream == stream }

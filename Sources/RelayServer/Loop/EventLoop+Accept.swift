@@ -95,70 +95,14 @@ extension EventLoop {
         calls.close(descriptor)
     }
 
-    // MARK: Handshake
-
-    /// Answers whether application data may follow.
-    func handshake(_ connection: Connection) -> Bool {
-        // The socket stays readable, so that the next turn comes back to it.
-        guard handshakeBudget > 0 else { return false }
-        handshakeBudget -= 1
-        do {
-            guard try connection.secure.handshake() == .complete else {
-                armWrite(connection)
-                return false
-            }
-        } catch {
-            let reason = handshakeReason(error)
-            counters.handshakeFailures[reason, default: 0] &+= 1
-            shared.log.info("handshake_failed", [("address", "\(connection.address)"), ("reason", reason)])
-            close(connection, reason: "handshake_failed")
-            return false
-        }
-        // Certificates or revocation lists were replaced while the handshake was under way.
-        if connection.contextGeneration != contextGeneration, let fault = connection.secure.peerFault(under: context) {
-            counters.handshakeFailures[fault.reason, default: 0] &+= 1
-            close(connection, reason: "handshake_failed")
-            return false
-        }
-        let negotiated = connection.secure.negotiated
-        counters.handshakes &+= 1
-        if negotiated?.isResumed == true { counters.resumedHandshakes &+= 1 }
-        connection.identity = connection.secure.peerIdentity
-        guard settleHop(connection) else { return false }
-        handshakeEnded(connection, protocolName: negotiated?.applicationProtocol)
-        return true
-    }
-
-    private func handshakeReason(_ fault: TransportFault) -> String {
-        switch fault {
-        case .tls(let fault): fault.reason
-        case .system: "connection_lost"
-        }
-    }
-
-    private func handshakeEnded(_ connection: Connection, protocolName: String?) {
-        endHandshakeCount(connection)
-        if protocolName == "h2" {
-            beginHTTP2(connection)
-        } else {
-            connection.phase = .http1
-            setDeadline(connection, now.advanced(byMilliseconds: limits.requestHeadMillisecondsMax))
-        }
-    }
-
     @discardableResult
     func beginHTTP2(_ connection: Connection) -> HTTP2Session {
         let session = HTTP2Session(role: .server, configuration: HTTP2Configuration(limits: limits), now: now)
         connection.phase = .http2(session)
+        connection.endReading()
         setDeadline(connection, session.nextDeadline)
         markDirty(connection)
         return session
-    }
-
-    func endHandshakeCount(_ connection: Connection) {
-        guard connection.handshakeCounted else { return }
-        connection.handshakeCounted = false
-        shared.admission.handshakeEnded(connection.address.key)
     }
 
     // MARK: Reading
@@ -167,9 +111,11 @@ extension EventLoop {
         if case .proxyHeader = connection.phase {
             guard readProxyHeader(connection) else { return }
         }
-        if case .handshaking = connection.phase {
-            guard handshake(connection) else { return }
-        }
+        if case .handshaking = connection.phase { queueHandshake(connection) } else { read(connection) }
+    }
+
+    /// Takes what has come, as much of it as one connection may in a turn.
+    func read(_ connection: Connection) {
         for _ in 0..<EventLoop.receivesPerTurn {
             guard connections.contains(connection.handle), !connection.requestShare.isWaiting, !connection.isHeld else { return }
             do {

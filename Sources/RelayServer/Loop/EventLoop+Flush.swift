@@ -199,7 +199,7 @@ extension EventLoop {
 
     /// What a connection is watched for: what may not be read now would be told again in every turn.
     func interest(of connection: Connection) -> Interest {
-        if connection.isHeld { return connection.isBlocked ? .write : [] }
+        if connection.isHeld || connection.awaitsHandshake { return connection.isBlocked ? .write : [] }
         return connection.isBlocked ? [.read, .write] : .read
     }
 

@@ -25,7 +25,7 @@ extension EventLoop {
     /// Takes whole requests out of what has come, one after the other, as many as the turn allows.
     private func serveHTTP1(_ connection: Connection) {
         while connections.contains(connection.handle), !connection.closesAfterOutbound, !connection.inbound.isEmpty {
-            guard case .http1 = connection.phase else { return }
+            guard case .http1 = connection.phase, let reading = connection.reading else { return }
             // One long answer is nobody's fault, but whoever does not read it gets no other.
             if connection.outbound.count > EventLoop.pipelinedBytesMax { flush(connection) }
             if connection.outbound.count > EventLoop.pipelinedBytesMax {
@@ -45,7 +45,7 @@ extension EventLoop {
                 guard requestTurns.begin(&connection.requestShare, of: connection.handle) else { return }
                 let begun = MonotonicClock.now()
                 defer { requestTurns.ended(MonotonicClock.now().nanoseconds(since: begun)) }
-                switch try connection.headParser.parse(connection.inbound.span) {
+                switch try reading.headParser.parse(connection.inbound.span) {
                 case .needMoreBytes:
                     beginHead(connection)
                     return
@@ -240,6 +240,7 @@ extension EventLoop {
             connection.outbound.append(bytes)
             guard let channel = openChannel(connection, stream: nil, purpose, requester, token, answer.deflate) else { return }
             connection.phase = .webSocket(channel)
+            connection.endReading()
             setDeadline(connection, .distantFuture)
             markDirty(connection)
             // Frames may have come right behind the request.

@@ -63,6 +63,7 @@ extension EventLoop {
             secure: box.secure, descriptor: box.descriptor, address: box.address, hop: box.hop, contextGeneration: contextGeneration, limits: limits,
             now: now)
         connection.handshakeCounted = false
+        connection.endReading()
         connection.identity = box.identity
         // Its age counts this loop's reloads.
         connection.hop.last = nil

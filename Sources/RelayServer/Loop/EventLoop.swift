@@ -70,7 +70,8 @@ final class EventLoop {
     var impatientRooms = 0
     /// Nanoseconds before this turn in which the loop did not look for events.
     var slept: UInt64 = 0
-    private var flushBegan = MonotonicInstant.zero
+    /// Moved on by what is no part of the flush.
+    var flushBegan = MonotonicInstant.zero
     var presence = PresenceRound()
     /// Sessions that change faster than their rooms are told.
     var owingNews: [Handle] = []
@@ -108,14 +109,12 @@ final class EventLoop {
     var inbox: [LoopMessage] = []
     private var inboxPlace = 0
     private var outbox: Outbox
-    var handshakeBudget = 0
+    var handshakes = HandshakeTurns()
     var date = DateText()
     var drainDeadline: MonotonicInstant?
     var isStopping = false
     let startedAt: MonotonicInstant
 
-    /// Handshake steps per turn: a mutual handshake takes about a millisecond, and media waits meanwhile.
-    static let handshakeStepsPerTurn = 2
     static let receivesPerTurn = 8
     private static let sleepNanosecondsMax: UInt64 = 1_000_000
     static let egressBytes = 16 << 10
@@ -168,6 +167,7 @@ final class EventLoop {
             // The clock is read again after the wait: a turn's time is that of its events.
             let hasWork =
                 mailWaits || !inbox.isEmpty || !readLater.isEmpty || !requestTurns.isEmpty || !reviews.isEmpty || !recheck.isDone
+                || !handshakes.isEmpty
             let deadline = hasWork ? MonotonicInstant.zero : timers.nextDeadline
             let count: Int
             do {
@@ -202,7 +202,6 @@ final class EventLoop {
     }
 
     private func turn(events count: Int) {
-        handshakeBudget = EventLoop.handshakeStepsPerTurn
         resumeRequests()
         resumeReads()
         handleEvents(count)
@@ -221,6 +220,7 @@ final class EventLoop {
         flushDirty()
         ringsOut.wake()
         outbox.retry()
+        shakeHands()
     }
 
     /// Handles what is ready for as long as a turn may take with it. epoll is level-triggered: what is left is reported again, and comes first then.

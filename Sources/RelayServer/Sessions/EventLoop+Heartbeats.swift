@@ -37,6 +37,15 @@ extension EventLoop {
         return due > now ? due : now.advanced(byMilliseconds: limits.stallMillisecondsMax)
     }
 
+    /// A session in no room has small messages now and then, and keeps no memory for the largest that there was.
+    private func releaseIdleMemory(_ channel: Channel) {
+        guard !channel.isInRoomOrLobby else { return }
+        channel.inbound.releaseIdleMemory()
+        if let stream = channel.stream, let connection = channel.connection, case .http2(let session) = connection.phase {
+            session.releaseIdleMemory(of: stream)
+        }
+    }
+
     private func isAwaitingHello(_ channel: Channel) -> Bool {
         guard channel.purpose == .session, case .awaitingHello = channel.state else { return false }
         return true
@@ -74,7 +83,10 @@ extension EventLoop {
             let reason = channel.principal == nil ? "unauthenticated" : "no_hello"
             beginClose(channel, .policyViolation, reason: reason, counted: reason)
         } else {
-            if now >= channel.liveness.nextPing { ping(channel) }
+            if now >= channel.liveness.nextPing {
+                releaseIdleMemory(channel)
+                ping(channel)
+            }
             if now >= channel.liveness.keepAliveDue { keepAlive(channel) }
         }
     }

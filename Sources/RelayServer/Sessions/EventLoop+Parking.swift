@@ -12,7 +12,7 @@ extension EventLoop {
     /// Keeps a session whose connection or stream ended without a close frame of either side. Answers whether it does.
     func park(_ channel: Channel, because reason: String) -> Bool {
         guard mayPark(channel), let name = channel.principal?.name, shared.resumeTickets.park(name) else { return false }
-        channel.resumption.peer = channel.connection.flatMap { $0.hop.forwarded ?? $0.secure.keptPeer }
+        channel.resumption.peer = channel.connection.flatMap { $0.hop.forwarded ?? $0.secure.client }
         channel.resumption.parkedUntil = now.advanced(byMilliseconds: limits.resumeMilliseconds)
         channel.detach(limits: limits)
         counters.parked += 1
