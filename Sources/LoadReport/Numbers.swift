@@ -3,8 +3,8 @@ package enum Numbers {
     /// With so many digits behind the point, half away from zero, and thousands set apart: `12,345.7`.
     package static func fixed(_ value: Double, _ digits: Int = 0) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "none" }
-        let digits = max(0, min(digits, 3))
-        let scale = [1, 10, 100, 1_000][digits]
+        let digits = max(0, min(digits, 5))
+        let scale = [1, 10, 100, 1_000, 10_000, 100_000][digits]
         guard let scaled = Int(exactly: (abs(value) * Double(scale)).rounded()) else { return "none" }
         let sign = value < 0 && scaled > 0 ? "-" : ""
         let fraction = digits == 0 ? "" : String(scaled % scale)

@@ -19,10 +19,15 @@ extension LoadReport {
             title: "Limits", header: ["limit", "measured", "demanded", ""],
             rows: limits.map { outcome in
                 [
-                    outcome.name, outcome.measured.map(Numbers.significant) ?? "not measured",
-                    "\(outcome.isLowest ? "≥" : "≤") \(Numbers.significant(outcome.bound))", outcome.holds ? "holds" : "BROKEN",
+                    outcome.name, outcome.measured.map(Self.limited) ?? "not measured",
+                    "\(outcome.isLowest ? "≥" : "≤") \(Self.limited(outcome.bound))", outcome.holds ? "holds" : "BROKEN",
                 ]
             })
+    }
+
+    /// Shares lie close to 1, and a limit may lie closer.
+    private static func limited(_ value: Double) -> String {
+        value > 0.9 && value < 1.001 ? Numbers.fixed(value, 5) : Numbers.significant(value)
     }
 
     private var clientsTable: ReportTable {
