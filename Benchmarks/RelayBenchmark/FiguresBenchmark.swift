@@ -131,9 +131,8 @@ struct FiguresBenchmark {
         figures.bytesPerSession = max(0, try relay.residentBytes() - resident) / Double(sessionCount)
         let idle = try ProcessSample.processorSeconds(of: relay.pid)
         try sessions.pass(seconds: FiguresBenchmark.idleSeconds)
-        figures.nanosecondsPerIdleConnectionSecond =
-            (try ProcessSample.processorSeconds(of: relay.pid) - idle) * 1e9 / FiguresBenchmark.idleSeconds
-            / Double(sessionCount + first.count)
+        let idleNanoseconds: Double = (try ProcessSample.processorSeconds(of: relay.pid) - idle) * 1e9
+        figures.nanosecondsPerIdleConnectionSecond = idleNanoseconds / (FiguresBenchmark.idleSeconds * Double(sessionCount + first.count))
         guard (first + further).allSatisfy(\.isOpen) else { throw BenchmarkFault("idle sessions ended") }
     }
 

@@ -1,3 +1,4 @@
+import CNghttp2
 import RelayBase
 import Testing
 
@@ -45,7 +46,8 @@ import Testing
         unsafe memory.free(moved, nil)
         unsafe memory.free(nil, nil)
         let zeroed = try unsafe #require(memory.calloc(16, 4_096, nil))
-        #expect(unsafe (0..<65_536).allSatisfy { unsafe zeroed.load(fromByteOffset: $0, as: UInt8.self) == 0 })
+        let isZero = (0..<65_536).allSatisfy { unsafe zeroed.load(fromByteOffset: $0, as: UInt8.self) == 0 }
+        #expect(isZero)
         unsafe memory.free(zeroed, nil)
     }
 }
