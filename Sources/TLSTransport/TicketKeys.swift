@@ -1,3 +1,4 @@
+internal import COpenSSL
 import Glibc
 
 /// The secrets that session tickets are sealed with (RFC 5077, RFC 8446 §4.6.1), shared by every loop and every ``TLSContext`` of the process.

@@ -34,8 +34,12 @@ import Testing
         #expect(wire.server.machine.negotiated?.version == .tls13)
         #expect(wire.server.machine.peerIdentity?.name == "urn:segue:alice")
         #expect(wire.server.machine.session == nil, "what could be resumed by is gone")
+        // A change of keys goes before the next data; the library does not say goodbye while one is owed.
+        #expect(try pass(text, wire, fromServer: true) == text)
         wire.server.machine.shutdown()
         wire.run()
-        #expect(wire.client.hasReceivedCloseNotify && wire.client.fault == nil && wire.server.fault == nil)
+        #expect(wire.client.hasReceivedCloseNotify)
+        #expect(wire.client.fault == nil)
+        #expect(wire.server.fault == nil)
     }
 }
