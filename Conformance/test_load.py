@@ -293,7 +293,10 @@ def test_the_script_starts_what_it_needs_and_leaves_nothing(ending: str, tmp_pat
     temporary.mkdir()
     environment = os.environ | {"SEGUE_BIN": str(binary()), "TMPDIR": str(temporary)}
     words = [str(REPOSITORY / "LoadTests/run"), str(scenario), "--processes", "2", "--report", str(tmp_path / "report.json"), "--keep", str(tmp_path / "kept")]
-    process = subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # Where the benches run in the background SIGINT is ignored, and a shell cannot take back what it has inherited so.
+    process = subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    )
     try:
         if ending == "by a signal":
             for line in process.stdout:
