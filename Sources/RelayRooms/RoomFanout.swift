@@ -134,10 +134,14 @@ package struct RoomFanout: ~Copyable {
 
     /// All slots are taken: whoever still lags behind in a stream that has ended loses the rest of it, so that nobody's publishing waits for a slow reader.
     ///
-    /// Entries of a freed slot may stay in the log: they lie before the `from` of every interest to come.
+    /// Entries of a freed slot may stay in the log: they lie before the `from` of every interest to come, and nobody is given them along with what is its own.
     private mutating func forceOutEndedStreams() {
         for index in 0..<streams.endIndex where streams.isLive(index) && streams[index].endedAt != nil {
-            for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) { unsubscribe(subscriber, StreamSlot(index)) }
+            let lane = streams[index].lane
+            for subscriber in 0..<subscribers.endIndex where subscribers.isLive(subscriber) {
+                unsubscribe(subscriber, StreamSlot(index))
+                subscribers[subscriber][lane].plainFrom = self[lane].next
+            }
             free(StreamSlot(index))
         }
     }

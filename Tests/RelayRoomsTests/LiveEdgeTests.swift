@@ -129,4 +129,25 @@ struct LiveEdgeTests {
         h.setDelayMax(subscriber, slots[0], nil)
         #expect(h.fanout.shortestDeadline() == 200_000_000)
     }
+
+    @Test("what a stream that was forced out has left in the log is sent to nobody, and accounted once")
+    func forcedOut() {
+        let (h, slots, subscriber) = room([.audio, .audio])
+        for _ in 0..<3 { h.publish(slots[1]) }
+        h.fanout.endStream(slots[1])
+        // The room's slots are taken, so whoever lags behind in an ended stream loses the rest of it.
+        for id in 3..<UInt32(RoomFanout.streamsMax + 2) { _ = h.stream(id, .data) }
+        let isLeft = h.fanout.isOpen(slots[0])
+        #expect(isLeft && h.account(subscriber).unsubscribed == 3)
+        #expect(take(h, subscriber) == nil)
+        h.publish(slots[0])
+        #expect(take(h, subscriber) == nil)
+        let received = Received()
+        _ = h.pull(subscriber, into: received)
+        #expect(received.cut() && received.frames.map(\.number) == [4])
+        #expect(h.imbalance(subscriber) == 0 && h.pending(subscriber) == 0)
+        h.publish(slots[0])
+        #expect(take(h, subscriber) != nil, "at the live edge again")
+        #expect(h.imbalance(subscriber) == 0)
+    }
 }

@@ -122,4 +122,15 @@ struct FlushHoldTests {
         work.spare(1_000_000_000)
         #expect(work.endTurn(nanoseconds: 0) == 1_000_000 * 1_000_000)
     }
+
+    @Test("what waits goes at once when what comes next belongs behind it, and the room may hold again")
+    func endsNow() {
+        var hold = FlushHold()
+        let endsNothing = hold.endNow()
+        _ = hold.framesCame(byteCount: 160, now: Self.at(0)) { 2_000_000 }
+        let ends = hold.endNow()
+        #expect(!endsNothing && ends && !hold.isHolding)
+        let holdsAgain = hold.framesCame(byteCount: 160, now: Self.at(100)) { 2_000_000 }
+        #expect(holdsAgain)
+    }
 }

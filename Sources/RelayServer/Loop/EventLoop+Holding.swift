@@ -42,6 +42,11 @@ extension EventLoop {
         holding.removeLast(holding.count - kept)
     }
 
+    /// Something is about to come to a room's subscribers that belongs behind the frames that are held, as the end of their stream, or of the room.
+    func flushHeld(_ room: LocalRoom) {
+        if room.hold.endNow() { flushSubscribers(of: room) }
+    }
+
     /// For how long a room's frames may be held: what the operator says of the room, else of all.
     func holdNanosecondsMax(of room: RoomName) -> UInt64 {
         let ownMicroseconds = room.isPair ? nil : policy.settings(of: room).flushHoldMicroseconds

@@ -49,6 +49,13 @@ struct FlushHold: Sendable, Equatable {
         return true
     }
 
+    /// What waits goes now, whatever it is for. Answers whether anything does.
+    mutating func endNow() -> Bool {
+        guard until != nil else { return false }
+        release()
+        return true
+    }
+
     private func isDue(_ until: MonotonicInstant, _ now: MonotonicInstant) -> Bool {
         until <= now.advanced(byNanoseconds: FlushHold.slackNanoseconds)
     }

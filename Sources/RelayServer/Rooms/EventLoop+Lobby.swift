@@ -74,6 +74,7 @@ extension EventLoop {
     }
 
     func removed(_ token: UInt64, _ number: RoomNumber, _ participant: ParticipantID, _ reason: RelayMessage.RemovalReason) {
+        if let room = room(number) { flushHeld(room) }
         guard let channel = channels[Handle(packed: token)] else { return }
         let name: RoomName
         switch channel.state {
@@ -88,6 +89,7 @@ extension EventLoop {
 
     func roomEnded(_ number: RoomNumber, _ reason: RelayMessage.RemovalReason) {
         guard let room = room(number) else { return }
+        flushHeld(room)
         let message = RelayMessage.roomRemoved(.init(room: room.name.text, reason: reason)).encoded
         for (_, handle) in room.members {
             guard let channel = channels[handle] else { continue }

@@ -142,7 +142,9 @@ extension EventLoop {
     }
 
     private func streamEnded(_ number: RoomNumber, _ stream: UInt32, _ message: [UInt8], isForced: Bool) {
-        guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
+        guard let room = room(number) else { return }
+        flushHeld(room)
+        guard let slot = room.fanout.slot(of: stream) else { return }
         let publisher = room.routes[slot.index].entry.publisher
         room.fanout.endStream(slot)
         room.routes[slot.index].isRequested = false
