@@ -437,7 +437,8 @@ def test_eight_at_full_scale_do_not_clip(relay: Relay, room: str, tmp_path: Path
             ear.wait("sound", lambda: len(ear.frames) > 50 and np.abs(ear.sound(time.monotonic() - 0.3)).max() > 0.3)
             since = time.monotonic()
             ear.wait_frames(100)
-            assert_not_clipped(ear.sound(since))
+            # The decoder here begins in the middle of the mix: its own beginning is none.
+            assert_not_clipped(ear.sound(since)[heard.RATE // 10 :])
         finally:
             for publisher in publishers:
                 publisher.__exit__()
@@ -522,6 +523,6 @@ def test_ducking_is_heard_in_the_mix_as_a_ramp(relay: Relay, room: str, tmp_path
         # The ways down and up take what was told, within the window that the level is measured in and the frames of the mix.
         limits = loud * 10 ** (duck["gainDecibels"] * 0.1 / 20), loud * 10 ** (duck["gainDecibels"] * 0.9 / 20)
         # The decoder here begins in the middle of the mix: its own beginning is none.
-        ramps = [ramp for ramp in joined(heard.runs((levels < limits[0]) & (levels > limits[1])), 0.05) if ramp.start > 0.3]
+        ramps = [ramp for ramp in joined(heard.runs((levels < limits[0]) & (levels > limits[1])), 0.05) if ramp.start > 0.3 and ramp.seconds > 0.05]
         told = duck["rampMilliseconds"] / 1_000
         assert len(ramps) == 2 and all(0.5 * told < ramp.seconds < 1.2 * told for ramp in ramps), ramps
