@@ -1,5 +1,5 @@
 internal import COpenSSL
-import Glibc
+internal import Reactor
 
 // What is left in the library's memory when an accepting end has shaken hands: most of it is of no use any more, and makes up a third of an idle connection.
 extension TLSMachine {
@@ -29,7 +29,7 @@ extension TLSMachine {
         guard unsafe SSL_version(handle) == TLSVersion.tls13.rawValue, let session = unsafe SSL_get_session(handle),
             // What the peer may be sent at once (RFC 6066 §4) is kept in there, too.
             unsafe SSL_SESSION_get_max_fragment_length(session) == UInt8(TLSEXT_max_fragment_length_DISABLED),
-            let retired = unsafe RetiredContext.tls13.handle(for: handle)
+            let retired = unsafe RetiredContext.handle(for: handle)
         else { return }
         defer { ErrorQueue.clear() }
         unsafe segue_ssl_empty_key_exchange(handle)
@@ -39,27 +39,15 @@ extension TLSMachine {
 }
 
 /// The library's context of connections that have shaken hands by TLS 1.3: it has no keys and no certificates, and is asked for nothing but the hash functions
-/// of later key updates.
-///
-/// `@unchecked Sendable`: `made` is touched under the mutex alone; what it points to is never changed once it is there.
-@safe
-private final class RetiredContext: @unchecked Sendable {  // Safe: as said above.
-    static let tls13 = RetiredContext()
-
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var made: OpaquePointer?
-
-    private init() {
-        unsafe mutex = .allocate(capacity: 1)
-        unsafe mutex.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(mutex, nil)
-    }
+/// of later key updates. Never changed once it is there, and there for good.
+private enum RetiredContext {
+    private static let tls13 = unsafe Locked<OpaquePointer?>(nil)
 
     /// Made for the first connection's protocol; `nil` when memory is out.
-    func handle(for ssl: OpaquePointer) -> OpaquePointer? {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
-        if unsafe made == nil { unsafe made = unsafe SSL_CTX_new(SSL_get_ssl_method(ssl)) }
-        return unsafe made
+    static func handle(for ssl: OpaquePointer) -> OpaquePointer? {
+        unsafe tls13.withLock { made in
+            if unsafe made == nil { unsafe made = unsafe SSL_CTX_new(SSL_get_ssl_method(ssl)) }
+            return unsafe made
+        }
     }
 }

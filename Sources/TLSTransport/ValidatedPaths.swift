@@ -1,5 +1,5 @@
 internal import COpenSSL
-import Glibc
+internal import Reactor
 
 /// Clients' certificate paths that were found good under one context, so that one that comes again is not verified from scratch: path validation is two to four
 /// signature checks, and most of what a resumed handshake would cost.
@@ -10,13 +10,19 @@ import Glibc
 ///
 /// It also lets connections of one client share one ``ForwardedPeer``.
 ///
-/// `@unchecked Sendable`: `entries`, `order` and `next` are touched inside `locked` alone, which holds the mutex. It is taken twice in a handshake.
-@safe
-final class ValidatedPaths: @unchecked Sendable {  // Safe: as said above.
+/// Its lock is taken twice in a handshake.
+final class ValidatedPaths: Sendable {
     private struct Entry {
         let peer: ForwardedPeer
         /// Seconds since 1970.
         let validity: Range<Int64>
+    }
+
+    private struct Table {
+        var entries: [SHA256Digest: Entry] = [:]
+        /// In a ring from `next` on, the oldest first.
+        var order: [SHA256Digest] = []
+        var next = 0
     }
 
     /// The oldest gives way to the newest.
@@ -24,51 +30,31 @@ final class ValidatedPaths: @unchecked Sendable {  // Safe: as said above.
     /// A path of more bytes is verified each time: clients choose what they send beside their certificates.
     static let pathBytesMax = 4 << 10
 
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var entries: [SHA256Digest: Entry] = [:]
-    private var order: [SHA256Digest] = []
-    private var next = 0
-
-    init() {
-        unsafe mutex = .allocate(capacity: 1)
-        unsafe mutex.initialize(to: pthread_mutex_t())
-        unsafe pthread_mutex_init(mutex, nil)
-    }
-
-    deinit {
-        unsafe pthread_mutex_destroy(mutex)
-        unsafe mutex.deallocate()
-    }
+    private let table = Locked(Table())
 
     /// Whether the path was found good, and nothing that the verdict rests on begins or ends before `seconds` (since 1970).
     func isGood(_ path: SHA256Digest, at seconds: Int64) -> Bool {
-        locked { entries[path]?.validity.contains(seconds) ?? false }
+        table.withLock { $0.entries[path]?.validity.contains(seconds) ?? false }
     }
 
     /// Whose path it is; `nil` when it is not known. That it was good once does not say that it is now.
     func peer(_ path: SHA256Digest) -> ForwardedPeer? {
-        locked { entries[path]?.peer }
+        table.withLock { $0.entries[path]?.peer }
     }
 
-    var count: Int { locked { entries.count } }
+    var count: Int { table.withLock { $0.entries.count } }
 
     func keep(_ peer: ForwardedPeer, _ path: SHA256Digest, validity: Range<Int64>) {
-        locked {
-            guard entries.updateValue(Entry(peer: peer, validity: validity), forKey: path) == nil else { return }
-            if order.count < ValidatedPaths.pathsMax {
-                order.append(path)
+        table.withLock { table in
+            guard table.entries.updateValue(Entry(peer: peer, validity: validity), forKey: path) == nil else { return }
+            if table.order.count < ValidatedPaths.pathsMax {
+                table.order.append(path)
             } else {
-                entries[order[next]] = nil
-                order[next] = path
-                next = (next + 1) % ValidatedPaths.pathsMax
+                table.entries[table.order[table.next]] = nil
+                table.order[table.next] = path
+                table.next = (table.next + 1) % ValidatedPaths.pathsMax
             }
         }
-    }
-
-    private func locked<Result>(_ body: () -> Result) -> Result {
-        unsafe pthread_mutex_lock(mutex)
-        defer { unsafe pthread_mutex_unlock(mutex) }
-        return body()
     }
 }
 

@@ -1,3 +1,5 @@
+import Reactor
+
 /// The latest that each of several threads has put up, for `/metrics` and administrators on whichever loop they are asked for.
 final class SnapshotBoard<Snapshot: Sendable>: Sendable {
     private let board: Locked<[Snapshot]>

@@ -1,3 +1,4 @@
+import Reactor
 import RelayRooms
 import TLSTransport
 
