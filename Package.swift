@@ -124,7 +124,7 @@ let package = Package(
             name: "RelayBenchmark",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "CLinux", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "COpenSSL", "JOSE", "CapacityModel", "LoadReport",
+                "COpenSSL", "JOSE", "CapacityModel", "LoadReport", "BenchmarkSupport",
             ],
             path: "Benchmarks/RelayBenchmark",
             swiftSettings: strict),
@@ -134,8 +134,8 @@ let package = Package(
         .executableTarget(
             name: "speed-comparison",
             dependencies: [
-                "BenchmarkSupport", "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport",
-                "WebSocketProtocol",
+                "BenchmarkSupport", "LoadReport", "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport",
+                "HTTPTransport", "WebSocketProtocol",
             ],
             path: "Benchmarks/SpeedComparison", swiftSettings: strict),
 
@@ -152,12 +152,12 @@ let package = Package(
         .target(
             name: "CapacityModel", dependencies: ["LoadReport"], path: "Benchmarks/CapacityModel", swiftSettings: strict + optimized),
         .executableTarget(
-            name: "capacity", dependencies: ["CapacityModel", "LoadReport"], path: "Benchmarks/Capacity", exclude: ["figures.json"],
-            swiftSettings: strict),
+            name: "capacity", dependencies: ["CapacityModel", "LoadReport", "BenchmarkSupport"], path: "Benchmarks/Capacity",
+            exclude: ["figures.json"], swiftSettings: strict),
 
         // Measures codecs, jitter buffers and the mixer; started by Benchmarks/run audio.
         .executableTarget(
-            name: "audio-benchmark", dependencies: ["RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine"],
+            name: "audio-benchmark", dependencies: ["BenchmarkSupport", "RelayBase", "MediaProtocol", "JitterBuffer", "AudioEngine"],
             path: "Benchmarks/AudioBenchmark", swiftSettings: strict),
 
         // Runs the simulator over many seeds, or one of them with its trace; started by Deploy/dev sim.
@@ -175,7 +175,7 @@ let package = Package(
             name: "real-time",
             dependencies: [
                 "RelayBase", "RelayClient", "Reactor", "MediaProtocol", "Signalling", "TLSTransport", "HTTPTransport", "WebSocketProtocol",
-                "LinkNetwork",
+                "LinkNetwork", "BenchmarkSupport",
             ],
             path: "LoadTests/RealTime", swiftSettings: strict),
 

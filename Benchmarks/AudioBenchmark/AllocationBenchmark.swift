@@ -1,4 +1,5 @@
 import AudioEngine
+import BenchmarkSupport
 import Glibc
 import MediaProtocol
 

@@ -1,4 +1,5 @@
 import AudioEngine
+import BenchmarkSupport
 
 /// What Opus costs for 20 ms of one channel at 48 kHz.
 enum CodecBenchmark {
@@ -10,7 +11,7 @@ enum CodecBenchmark {
         var rows: [[String]] = []
         var decoder = try OpusFrameDecoder(sampleRate: 48_000, channels: 1)
         var samples = [Float](repeating: 0, count: 5_760)
-        let decode = Text.median(
+        let decode = Samples.median(
             (0..<rounds).map { _ in
                 Stopwatch.measure {
                     for packet in packets {
@@ -24,7 +25,7 @@ enum CodecBenchmark {
             for complexity in application == .lowDelay ? [0, 4, 9] : [4, 9] {
                 var encoder = try OpusFrameEncoder(
                     sampleRate: 48_000, channels: 1, OpusSettings(complexity: complexity), application: application)
-                let encode = Text.median(
+                let encode = Samples.median(
                     (0..<rounds).map { _ in
                         Stopwatch.measure { for frame in sound { _ = Sound.encode(&encoder, frame) } } / Double(sound.count)
                     })

@@ -1,4 +1,5 @@
 import AudioEngine
+import BenchmarkSupport
 import JitterBuffer
 import MediaProtocol
 import RelayBase
@@ -67,7 +68,7 @@ enum MixerBenchmark {
                 ours.append(Double(middle - first) / Double(ticks))
                 theirs.append(Double(Stopwatch.now() - middle) / Double(ticks))
             }
-            let (our, their) = (Text.median(ours), Text.median(theirs))
+            let (our, their) = (Samples.median(ours), Samples.median(theirs))
             let all = Double(rounds * ticks)
             rows.append([
                 "\(participants), \(talkers) talk", Text.fixed(Double(shared.encodes - before.0) / all, 2), Text.fixed(our / 1_000, 0),

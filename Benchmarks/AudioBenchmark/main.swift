@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 // What codecs, jitter buffers and the mixer cost; started by Benchmarks/run audio.
 
 let parts = CommandLine.arguments.dropFirst()

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import CapacityModel
 import Glibc
 import LoadReport
@@ -53,28 +54,6 @@ struct CapacityOptions {
     }
 }
 
-func bytes(of path: String) -> [UInt8]? {
-    guard let file = unsafe fopen(path, "r") else { return nil }
-    defer { unsafe fclose(file) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 64 << 10)
-    while true {
-        let count = unsafe fread(&chunk, 1, chunk.count, file)
-        guard count > 0 else { return unsafe ferror(file) == 0 ? bytes : nil }
-        bytes += chunk[..<count]
-    }
-}
-
-/// Replaces the file at once.
-func write(_ text: String, to path: String) -> Bool {
-    let fresh = path + ".new"
-    guard let file = unsafe fopen(fresh, "w") else { return false }
-    let bytes = Array(text.utf8)
-    let isWritten = unsafe fwrite(bytes, 1, bytes.count, file) == bytes.count
-    guard unsafe fclose(file) == 0, isWritten else { return false }
-    return unsafe rename(fresh, path) == 0
-}
-
 func fail(_ text: String, _ code: Int32) -> Never {
     let line = Array("capacity: \(text)\n".utf8)
     _ = unsafe write(2, line, line.count)
@@ -86,13 +65,15 @@ if options.wantsHelp {
     print(CapacityOptions.help)
     exit(0)
 }
-guard let json = bytes(of: options.figures) else { fail("\(options.figures) cannot be read; --measure makes it", 66) }
+guard let json = SmallFile.text(options.figures) else { fail("\(options.figures) cannot be read; --measure makes it", 66) }
 let figures: CostFigures
-do { figures = try CostFigures(json: json) } catch { fail("\(options.figures): \(error)", 65) }
+do { figures = try CostFigures(json: Array(json.utf8)) } catch { fail("\(options.figures): \(error)", 65) }
 let model = CapacityModel(figures)
 
 if let path = options.report {
-    guard let json = bytes(of: path), let report = try? LoadReport(json: json) else { fail("\(path) is no report of segue load", 65) }
+    guard let json = SmallFile.text(path), let report = try? LoadReport(json: Array(json.utf8)) else {
+        fail("\(path) is no report of segue load", 65)
+    }
     guard let text = LoadCheck.text(figures, report, bytesPerFrame: options.bytesPerFrame) else { fail("\(path) has no figures of the relay", 65) }
     print(text)
     exit(0)
@@ -108,9 +89,9 @@ print("\nTaken as given\n")
 for assumption in Assumption.text { print("- \(assumption)") }
 
 if let path = options.document {
-    guard let text = bytes(of: path), let document = SizingTable.placed(SizingTable.readme(figures), in: String(decoding: text, as: UTF8.self)) else {
+    guard let text = SmallFile.text(path), let document = SizingTable.placed(SizingTable.readme(figures), in: text) else {
         fail("\(path) lacks the line \(SizingTable.start), or cannot be read", 65)
     }
-    guard write(document, to: path) else { fail("\(path) cannot be written", 73) }
+    guard SmallFile.replace(path, with: document) else { fail("\(path) cannot be written", 73) }
     print("\nThe table is in \(path).")
 }

@@ -8,7 +8,6 @@ package enum LoadCheck {
         package var framesOut: Double
         package var sends: Double
         package var bytesPerFrame: Double
-        package var arrivals: Double
         package var connectionSeconds: Double
 
         /// - Returns: `nil` where the report has no figures of the relay.
@@ -19,19 +18,17 @@ package enum LoadCheck {
             // Without the relay's own count each frame was a send.
             sends = Double(relay.sends ?? report.frames.delivered)
             self.bytesPerFrame = bytesPerFrame
-            // Most scenarios measure when everybody is there.
-            arrivals = 0
             connectionSeconds = Double(report.clients.connected) * report.wallSeconds
         }
     }
 
-    /// CPU-seconds that the counts cost.
+    /// CPU-seconds that the counts cost. Arrivals are left out: most scenarios measure when everybody is there.
     package static func predicted(_ figures: CostFigures, _ counts: Counts) -> Double {
         let nanoseconds =
             counts.framesIn * (figures.nanosecondsPerReceive + figures.nanosecondsPerFrameIn) + counts.sends * figures.nanosecondsPerSend
             + counts.framesOut * figures.nanosecondsPerFrameOut
             + (counts.framesIn + counts.framesOut) * counts.bytesPerFrame * figures.nanosecondsPerByte
-            + counts.connectionSeconds * figures.nanosecondsPerIdleConnectionSecond + counts.arrivals * figures.nanosecondsPerArrival
+            + counts.connectionSeconds * figures.nanosecondsPerIdleConnectionSecond
         return nanoseconds / 1e9
     }
 

@@ -11,12 +11,12 @@ struct Baseline {
     init() {}
 
     /// - Throws: a fault that names the file when it is there and cannot be understood.
-    init(path: String) throws(MicroFault) {
+    init(path: String) throws(BenchmarkFault) {
         guard let text = SmallFile.text(path) else { return }
         do {
             ratios = try JSONDecoder().decode([String: Double].self, from: Data(text.utf8))
         } catch {
-            throw MicroFault("\(path) is not a list of ratios: \(error)")
+            throw BenchmarkFault("\(path) is not a list of ratios: \(error)")
         }
     }
 
@@ -25,8 +25,8 @@ struct Baseline {
         if ratio.isFinite { ratios[name] = ratio }
     }
 
-    func write(to path: String) throws(MicroFault) {
+    func write(to path: String) throws(BenchmarkFault) {
         let lines = ratios.sorted { $0.key < $1.key }.map { "    \"\($0.key)\": \(Text.fixed($0.value, 3))" }
-        guard SmallFile.replace(path, with: "{\n\(lines.joined(separator: ",\n"))\n}\n") else { throw MicroFault("\(path) could not be written") }
+        guard SmallFile.replace(path, with: "{\n\(lines.joined(separator: ",\n"))\n}\n") else { throw BenchmarkFault("\(path) could not be written") }
     }
 }

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import MediaProtocol
 import RelayBase
 import RelayRooms
@@ -24,19 +25,19 @@ final class FanoutRoom {
             return block
         }
         for stream in 1...UInt32(streams) {
-            guard let slot = fanout.addStream(id: stream, publisher: ParticipantID(stream), lane: .audio) else { throw MicroFault("no slot") }
+            guard let slot = fanout.addStream(id: stream, publisher: ParticipantID(stream), lane: .audio) else { throw BenchmarkFault("no slot") }
             slots.append(slot)
         }
         for number in 0..<count {
             guard let handle = fanout.addSubscriber(ParticipantID(UInt32(1_000 + number)), token: UInt64(number)) else {
-                throw MicroFault("no subscriber")
+                throw BenchmarkFault("no subscriber")
             }
             subscribers.append(Int(handle.index))
             fanout.subscribe(Int(handle.index), slots[0], now: now)
         }
         if streams > 1 {
             // Somebody wants the others, or they would not enter.
-            guard let handle = fanout.addSubscriber(ParticipantID(999), token: 999) else { throw MicroFault("no subscriber") }
+            guard let handle = fanout.addSubscriber(ParticipantID(999), token: 999) else { throw BenchmarkFault("no subscriber") }
             subscribers.append(Int(handle.index))
             for slot in slots[1...] { fanout.subscribe(Int(handle.index), slot, now: now) }
         }

@@ -3,15 +3,6 @@ import Glibc
 import Reactor
 import RelayBase
 
-/// Why the benchmarks could not go on.
-struct MicroFault: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
-
 /// One piece of work, and the least that anybody would have to do in its place.
 struct Micro {
     let name: String

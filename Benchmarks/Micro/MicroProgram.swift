@@ -36,29 +36,31 @@ struct MicroProgram {
     }
 
     /// `nil`: help is wanted.
-    private init?(_ arguments: [String]) throws(MicroFault) {
+    private init?(_ arguments: [String]) throws(BenchmarkFault) {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
             case "--help", "-h": return nil
             case "--keep": keeps = true
             case "--rounds":
-                guard let number = rest.popFirst().flatMap({ Int($0) }), (4...1_000).contains(number) else { throw MicroFault("--rounds: 4 to 1000") }
+                guard let number = rest.popFirst().flatMap({ Int($0) }), (4...1_000).contains(number) else {
+                    throw BenchmarkFault("--rounds: 4 to 1000")
+                }
                 rounds = number
             case "--folder": folder = rest.popFirst() ?? ""
             case "--baseline": baseline = rest.popFirst() ?? ""
             default:
-                guard !argument.hasPrefix("-") else { throw MicroFault("\(argument) is unknown; see --help") }
+                guard !argument.hasPrefix("-") else { throw BenchmarkFault("\(argument) is unknown; see --help") }
                 wanted.append(argument)
             }
         }
-        guard !folder.isEmpty else { throw MicroFault("start it by Deploy/dev bench micro") }
+        guard !folder.isEmpty else { throw BenchmarkFault("start it by Deploy/dev bench micro") }
     }
 
     private func run() throws -> Bool {
         let all = try CodecMicros.all() + ControlMicros.all() + SealMicros.all(folder) + FanoutMicros.all(folder) + AudioMicros.all()
         let chosen = all.filter { micro in wanted.isEmpty || wanted.contains { micro.name.contains($0) } }
-        guard !chosen.isEmpty else { throw MicroFault("nothing has such a name") }
+        guard !chosen.isEmpty else { throw BenchmarkFault("nothing has such a name") }
         var kept = try Baseline(path: baseline)
         Text.out("\(Machine.description); load of the last 1 and 5 minutes: \(Machine.load); the fastest of \(rounds) rounds in turns")
         var rows: [[String]] = []
@@ -87,7 +89,7 @@ struct MicroProgram {
         return keeps || slower == 0
     }
 
-    private func keepTable(_ rows: [[String]]) throws(MicroFault) {
+    private func keepTable(_ rows: [[String]]) throws(BenchmarkFault) {
         let text = """
             \(Machine.date), \(Machine.description), load \(Machine.load), release build; the fastest of \(rounds) rounds in turns
 
@@ -95,7 +97,7 @@ struct MicroProgram {
             """
         let (start, end) = ("<!-- micro: written by Deploy/dev bench micro -->", "<!-- micro: end -->")
         guard SmallFile.keep(text, in: "Sources/PERFORMANCE.md", between: start, and: end) else {
-            throw MicroFault("Sources/PERFORMANCE.md could not be written, or lacks the markers")
+            throw BenchmarkFault("Sources/PERFORMANCE.md could not be written, or lacks the markers")
         }
     }
 

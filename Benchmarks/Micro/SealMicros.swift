@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import COpenSSL
 import CertificateAuthority
 import RelayBase
@@ -11,10 +12,10 @@ final class BareCipher {
     private var record = [UInt8](repeating: 0, count: (16 << 10) + 64)
 
     init() throws {
-        guard let made = unsafe EVP_CIPHER_CTX_new() else { throw MicroFault("EVP_CIPHER_CTX_new") }
+        guard let made = unsafe EVP_CIPHER_CTX_new() else { throw BenchmarkFault("EVP_CIPHER_CTX_new") }
         unsafe context = made
         let key = [UInt8](repeating: 7, count: 16)
-        guard unsafe EVP_EncryptInit_ex(made, EVP_aes_128_gcm(), nil, key, nil) == 1 else { throw MicroFault("EVP_EncryptInit_ex") }
+        guard unsafe EVP_EncryptInit_ex(made, EVP_aes_128_gcm(), nil, key, nil) == 1 else { throw BenchmarkFault("EVP_EncryptInit_ex") }
     }
 
     deinit {
@@ -50,7 +51,7 @@ struct SealedConnections {
     init(_ count: Int, folder: String) throws {
         let state = try DevelopmentState.prepare(directory: folder + "/state", now: UnixTime(seconds: WallClock.system.seconds()))
         guard let alice = state.clients.first, let clientKey = alice.certificate.paths.key, let serverKey = state.serverECDSA.paths.key else {
-            throw MicroFault("no certificates")
+            throw BenchmarkFault("no certificates")
         }
         var server = TLSConfiguration()
         server.keyPairs = [.init(certificateFile: state.serverECDSA.paths.certificate, keyFile: serverKey)]
@@ -68,7 +69,7 @@ struct SealedConnections {
                 try Self.step(clientMachine, from: output)
                 try Self.step(machine, from: clientOutput)
             }
-            guard machine.isHandshakeComplete else { throw MicroFault("a handshake in memory does not end") }
+            guard machine.isHandshakeComplete else { throw BenchmarkFault("a handshake in memory does not end") }
             output.reset()
             return machine
         }

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Glibc
 
 /// The shared-memory file in which the preloaded counter counts; `allocation_counter.h` has its layout.

@@ -1,14 +1,5 @@
+import BenchmarkSupport
 import Glibc
-import LoadReport
-
-/// Why the benchmark could not go on.
-struct BenchmarkFault: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
 
 /// The command line, and the order of the parts.
 enum Benchmark {
@@ -21,7 +12,7 @@ enum Benchmark {
                 return 0
             }
             if let port = options.stormPort { return try HandshakeStorm.run(options, port: UInt16(port)) }
-            Text.out(Machine.description)
+            Text.out("machine: \(Machine.description); load of the last 1 and 5 minutes: \(Machine.load)")
             let relay = try RelayProcess(options, counting: false)
             defer { relay.stop() }
             if options.parts.contains(.speed) {
@@ -77,28 +68,5 @@ enum Benchmark {
         let result = try room.run(outstanding: options.outstanding[0], seconds: options.seconds)
         let used = try relay.processorSeconds() - cpu
         Text.out("\(result.deliveries) deliveries, \(Text.thousands(Double(result.deliveries) / used)) per CPU-second of the relay")
-    }
-}
-
-/// What the numbers were taken on.
-enum Machine {
-    static var description: String {
-        let load = ProcessFile.text("/proc/loadavg").split(separator: " ").prefix(2).joined(separator: " ")
-        return "machine: \(name); load of the last 1 and 5 minutes: \(load)"
-    }
-
-    /// Today, `2026-12-01`, of UTC.
-    static var date: String {
-        String(Numbers.date(unixMilliseconds: Int64(time(nil)) * 1_000).prefix(10))
-    }
-
-    static var name: String {
-        var names = utsname()
-        unsafe uname(&names)
-        let release = unsafe withUnsafeBytes(of: &names.release) { bytes in
-            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        let cores = sysconf(Int32(_SC_NPROCESSORS_ONLN))
-        return "\(cores) cores, Linux \(release)"
     }
 }

@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// What to measure, and for how long.
 struct BenchmarkOptions {
     enum Part: String, CaseIterable {
@@ -86,12 +88,12 @@ struct BenchmarkOptions {
 
     private mutating func take(_ option: String, _ value: String) throws(BenchmarkFault) {
         switch option {
-        case "--runs": runs = try BenchmarkOptions.number(option, value, 1...1_000)
-        case "--sessions": idleSessions = try BenchmarkOptions.number(option, value, 1...15_000)
-        case "--handshakes": handshakes = try BenchmarkOptions.number(option, value, 1...4_000)
-        case "--churn": churn = try BenchmarkOptions.number(option, value, 1...10_000_000)
-        case "--storm-port": stormPort = try BenchmarkOptions.number(option, value, 1...65_535)
-        case "--relay-core": relayCore = try BenchmarkOptions.number(option, value, 0...1_023)
+        case "--runs": runs = try OptionValue.number(option, value, 1...1_000)
+        case "--sessions": idleSessions = try OptionValue.number(option, value, 1...15_000)
+        case "--handshakes": handshakes = try OptionValue.number(option, value, 1...4_000)
+        case "--churn": churn = try OptionValue.number(option, value, 1...10_000_000)
+        case "--storm-port": stormPort = try OptionValue.number(option, value, 1...65_535)
+        case "--relay-core": relayCore = try OptionValue.number(option, value, 0...1_023)
         case "--relay": relay = value
         case "--counter": counter = value
         case "--folder": folder = value
@@ -101,7 +103,7 @@ struct BenchmarkOptions {
             seconds = number
         case "--outstanding":
             outstanding = try value.split(separator: ",").map { part throws(BenchmarkFault) in
-                try BenchmarkOptions.number(option, String(part), 1...4_096)
+                try OptionValue.number(option, String(part), 1...4_096)
             }
             guard !outstanding.isEmpty else { throw BenchmarkFault("--outstanding names no number") }
         case "--shape":
@@ -109,12 +111,5 @@ struct BenchmarkOptions {
             shape = named
         default: throw BenchmarkFault("\(option) is unknown; see --help")
         }
-    }
-
-    private static func number(_ option: String, _ text: String, _ range: ClosedRange<Int>) throws(BenchmarkFault) -> Int {
-        guard let number = Int(text), range.contains(number) else {
-            throw BenchmarkFault("\(option): a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
     }
 }

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import MediaProtocol
 import Reactor
 import RelayBase

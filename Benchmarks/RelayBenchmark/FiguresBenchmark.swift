@@ -1,6 +1,6 @@
+import BenchmarkSupport
 import CapacityModel
 import Glibc
-import LoadReport
 import MediaProtocol
 import Reactor
 import RelayBase
@@ -37,7 +37,7 @@ struct FiguresBenchmark {
     }
 
     func run() throws {
-        var figures = CostFigures(machine: Machine.name, date: Machine.date)
+        var figures = CostFigures(machine: Machine.description, date: Machine.date)
         // A busy loop holds frames: the relay's default.
         figures.holdMicroseconds = FiguresBenchmark.holdMicroseconds
         try acts(&figures)
@@ -102,9 +102,9 @@ struct FiguresBenchmark {
     private func measure(_ one: Case, _ room: BenchmarkRoom, _ relay: RelayProcess) throws -> LeastSquares.Run {
         _ = try room.run(outstanding: one.outstanding, seconds: 0.1)
         let before = try RelayCounters(relay)
-        let cpu = try ProcessSample.processorSeconds(of: relay.pid)
+        let cpu = try relay.processorSeconds()
         let result = try room.run(outstanding: one.outstanding, seconds: options.seconds)
-        let used = try ProcessSample.processorSeconds(of: relay.pid) - cpu
+        let used = try relay.processorSeconds() - cpu
         let sends = try RelayCounters(relay).since(before, "segue_sends_total")
         guard used > 0, result.deliveries > 0 else { throw BenchmarkFault("the window is too short to be measured; give --seconds") }
         let framesIn = Double(result.rounds * one.outstanding * one.shape.publishers)
@@ -123,15 +123,15 @@ struct FiguresBenchmark {
         for (place, session) in first.enumerated() { try join(sessions, session, place) }
         try sessions.pass(seconds: 1)
         let resident = try relay.residentBytes()
-        let before = try ProcessSample.processorSeconds(of: relay.pid)
+        let before = try relay.processorSeconds()
         let further = try sessions.open(sessionCount)
         for (place, session) in further.enumerated() { try join(sessions, session, place) }
-        figures.nanosecondsPerArrival = (try ProcessSample.processorSeconds(of: relay.pid) - before) * 1e9 / Double(sessionCount)
+        figures.nanosecondsPerArrival = (try relay.processorSeconds() - before) * 1e9 / Double(sessionCount)
         try sessions.pass(seconds: 1)
         figures.bytesPerSession = max(0, try relay.residentBytes() - resident) / Double(sessionCount)
-        let idle = try ProcessSample.processorSeconds(of: relay.pid)
+        let idle = try relay.processorSeconds()
         try sessions.pass(seconds: FiguresBenchmark.idleSeconds)
-        let idleNanoseconds: Double = (try ProcessSample.processorSeconds(of: relay.pid) - idle) * 1e9
+        let idleNanoseconds: Double = (try relay.processorSeconds() - idle) * 1e9
         figures.nanosecondsPerIdleConnectionSecond = idleNanoseconds / (FiguresBenchmark.idleSeconds * Double(sessionCount + first.count))
         guard (first + further).allSatisfy(\.isOpen) else { throw BenchmarkFault("idle sessions ended") }
     }
@@ -162,7 +162,7 @@ struct FiguresBenchmark {
         }
         guard !costs.isEmpty else { throw BenchmarkFault("no frame went to the other loop") }
         Text.out("\na frame to another loop, by room: \(costs.map { Text.thousands($0) }.joined(separator: ", ")) ns")
-        figures.nanosecondsPerFrameToLoop = max(0, Text.median(costs))
+        figures.nanosecondsPerFrameToLoop = max(0, Samples.median(costs))
     }
 
     private func rounds(_ shapes: [RoomShape], loops: Int) throws -> [Round] {
@@ -173,9 +173,9 @@ struct FiguresBenchmark {
             let room = try BenchmarkRoom(shape, sessions)
             _ = try room.run(outstanding: 1, seconds: 0.3)
             let before = try RelayCounters(relay)
-            let cpu = try ProcessSample.processorSeconds(of: relay.pid)
+            let cpu = try relay.processorSeconds()
             let result = try room.run(outstanding: 1, seconds: options.seconds)
-            let used = (try ProcessSample.processorSeconds(of: relay.pid) - cpu) * 1e9
+            let used = (try relay.processorSeconds() - cpu) * 1e9
             let after = try RelayCounters(relay)
             let rounds = Double(max(1, result.rounds))
             return Round(
@@ -196,9 +196,9 @@ struct FiguresBenchmark {
         for (name, shape) in audio {
             let room = try BenchmarkRoom(shape, sessions)
             _ = try room.paced(seconds: 0.5)
-            let cpu = try ProcessSample.processorSeconds(of: relay.pid)
+            let cpu = try relay.processorSeconds()
             let result = try room.paced(seconds: 3)
-            let measured = (try ProcessSample.processorSeconds(of: relay.pid) - cpu) / result.wallSeconds
+            let measured = (try relay.processorSeconds() - cpu) / result.wallSeconds
             let subscribers = Double(shape.deliveries) / Double(shape.publishers)
             let members = Double(shape.isConference ? shape.publishers : shape.listeners)
             let stream = StreamClass("audio", active: Double(shape.publishers), framesPerSecond: 50, bytesPerFrame: 160, receiversEach: subscribers)

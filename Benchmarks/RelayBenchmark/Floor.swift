@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import COpenSSL
 import Glibc
 import Reactor

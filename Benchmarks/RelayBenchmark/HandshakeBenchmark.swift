@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Glibc
 import Reactor
 import RelayBase
@@ -24,9 +25,9 @@ struct HandshakeBenchmark {
     func run() throws {
         var rates = Rates()
         for _ in 0..<options.runs { try measure(&rates) }
-        let both = Text.median(rates.library)
-        let alone = Text.median(rates.accepting)
-        let first = Text.median(rates.first)
+        let both = Samples.median(rates.library)
+        let alone = Samples.median(rates.accepting)
+        let first = Samples.median(rates.first)
         func row(_ name: String, _ rate: Double) -> [String] {
             [name, Text.thousands(rate), Text.fixed(rate / both, 2), Text.fixed(rate / alone, 2), Text.fixed(rate / first, 2)]
         }
@@ -36,12 +37,12 @@ struct HandshakeBenchmark {
                 ["", "per CPU-second", "÷ library", "÷ its accepting end", "÷ first"],
                 [
                     row("the library alone, in memory: both ends", both), row("its accepting end", alone),
-                    row("relay: clients that it has not seen yet", first), row("relay: the same clients again", Text.median(rates.again)),
-                    row("relay: the same clients, resumed", Text.median(rates.resumed)),
+                    row("relay: clients that it has not seen yet", first), row("relay: the same clients again", Samples.median(rates.again)),
+                    row("relay: the same clients, resumed", Samples.median(rates.resumed)),
                 ]))
         guard options.asserts else { return }
         try expect(first / both >= 0.9, "full handshakes are at least 0.9 of the library's")
-        try expect(Text.median(rates.resumed) / first >= 3, "a resumed handshake is at least 3 times as fast as a full one")
+        try expect(Samples.median(rates.resumed) / first >= 3, "a resumed handshake is at least 3 times as fast as a full one")
     }
 
     private func expect(_ holds: Bool, _ what: String) throws(BenchmarkFault) {
@@ -71,10 +72,10 @@ struct HandshakeBenchmark {
     }
 
     private func rate(_ relay: RelayProcess, _ body: () throws -> Int) throws -> Double {
-        let begun = try relay.processorNanoseconds()
+        let begun = try relay.processorSeconds()
         let count = try body()
         // The last connections' ends.
         usleep(50_000)
-        return Double(count) * 1e9 / Double(try relay.processorNanoseconds() - begun)
+        return Double(count) / (try relay.processorSeconds() - begun)
     }
 }

@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// Frames delivered per CPU-second of the relay, and of the floor, in turns.
 struct SpeedBenchmark {
     private struct Cell {
@@ -32,7 +34,7 @@ struct SpeedBenchmark {
         )
         var rows: [[String]] = []
         for place in options.outstanding.indices {
-            let floor = Text.median(floors[place])
+            let floor = Samples.median(floors[place])
             for room in rooms.indices { rows.append(row(rooms[room].shape, options.outstanding[place], cells[room][place], floor)) }
         }
         Text.out(
@@ -62,7 +64,7 @@ struct SpeedBenchmark {
     }
 
     private func row(_ shape: RoomShape, _ outstanding: Int, _ cell: Cell, _ floor: Double) -> [String] {
-        let relay = Text.median(cell.relay)
+        let relay = Samples.median(cell.relay)
         return [
             "\(shape)", "\(outstanding)", Text.thousands(relay), Text.thousands(cell.relay.min() ?? 0), Text.thousands(cell.relay.max() ?? 0),
             Text.thousands(floor), Text.fixed(relay / floor, 2), Text.thousands(1e9 / relay), SpeedBenchmark.percent(cell.relayShare),
@@ -70,5 +72,5 @@ struct SpeedBenchmark {
         ]
     }
 
-    private static func percent(_ shares: [Double]) -> String { "\(Text.fixed(Text.median(shares) * 100, 0)) %" }
+    private static func percent(_ shares: [Double]) -> String { "\(Text.fixed(Samples.median(shares) * 100, 0)) %" }
 }

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Glibc
 import MediaProtocol
 import Reactor
@@ -129,7 +130,7 @@ final class HandshakeStorm {
     }
 
     /// So far.
-    var handshakes: Int { Int(ProcessFile.text(countFile)) ?? 0 }
+    var handshakes: Int { SmallFile.text(countFile).flatMap { Int($0) } ?? 0 }
 
     private static func countFile(_ folder: String) -> String { folder + "/storm-count" }
 

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Glibc
 
 /// Names for addresses of another process, by its memory map and `llvm-symbolizer` or `addr2line`.
@@ -13,7 +14,7 @@ final class Symbols {
 
     /// - Parameter pid: a process that still runs.
     init(of pid: Int32) {
-        modules = ProcessFile.text("/proc/\(pid)/maps").split(separator: "\n").compactMap { line in
+        modules = (SmallFile.text("/proc/\(pid)/maps") ?? "").split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
             guard fields.count == 6, fields[1].contains("x") else { return nil }
             let bounds = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }

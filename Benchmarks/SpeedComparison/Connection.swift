@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Glibc
 import HTTPTransport
 import Reactor
@@ -74,12 +75,12 @@ final class Connection {
             }
             guard let found = answer.firstRange(of: end) else { continue }
             guard answer.starts(with: Array("HTTP/1.1 101".utf8)) else {
-                throw SpeedFault("\(server.kind.rawValue) refused: \(String(decoding: answer.prefix(200), as: UTF8.self))")
+                throw BenchmarkFault("\(server.kind.rawValue) refused: \(String(decoding: answer.prefix(200), as: UTF8.self))")
             }
             // What came along is the server's first message.
             var tally = Tally()
             let rest = Array(answer[found.upperBound...])
-            try unsafe rest.span.bytes.withUnsafeBytes { (bytes) throws(SpeedFault) in try unsafe scanner.scan(bytes, &tally) }
+            try unsafe rest.span.bytes.withUnsafeBytes { (bytes) throws(BenchmarkFault) in try unsafe scanner.scan(bytes, &tally) }
             return
         }
     }
@@ -106,20 +107,20 @@ final class Connection {
                             ("sec-websocket-protocol", Self.subprotocol(server) ?? ""),
                         ], endOfStream: false)
                 case .response(_, let status, _, _):
-                    guard status == 200 else { throw SpeedFault("\(server.kind.rawValue) refused a WebSocket over HTTP/2: \(status)") }
+                    guard status == 200 else { throw BenchmarkFault("\(server.kind.rawValue) refused a WebSocket over HTTP/2: \(status)") }
                     isOpen = true
                 default: continue
                 }
             }
         }
-        guard let stream else { throw SpeedFault("no stream") }
+        guard let stream else { throw BenchmarkFault("no stream") }
         http2 = (session, stream)
         try produce(session)
     }
 
-    private func awaitReadiness(_ events: Int16) throws(SpeedFault) {
+    private func awaitReadiness(_ events: Int16) throws(BenchmarkFault) {
         var wait = pollfd(fd: descriptor.number, events: events, revents: 0)
-        guard unsafe poll(&wait, 1, 20_000) > 0 else { throw SpeedFault("a server does not answer") }
+        guard unsafe poll(&wait, 1, 20_000) > 0 else { throw BenchmarkFault("a server does not answer") }
     }
 
     // MARK: Sending
@@ -136,7 +137,7 @@ final class Connection {
             output.removeAll()
             return
         }
-        guard unsafe session.write(stream, output.readable) == .queued else { throw SpeedFault("a stream takes no more") }
+        guard unsafe session.write(stream, output.readable) == .queued else { throw BenchmarkFault("a stream takes no more") }
         output.removeAll()
         try produce(session)
     }
@@ -179,7 +180,7 @@ final class Connection {
                 if !scanner.controls.isEmpty { try answerPings() }
                 if secure.hasUnsent { _ = try secure.flush() }
                 return
-            case .end: throw SpeedFault("a server ended a connection")
+            case .end: throw BenchmarkFault("a server ended a connection")
             }
         }
     }
@@ -196,7 +197,7 @@ final class Connection {
         for (opcode, payload) in scanner.takeControls() {
             switch opcode {
             case 1: texts.append(payload)
-            case 8: throw SpeedFault("a server closed a WebSocket: \(String(decoding: payload.dropFirst(2), as: UTF8.self))")
+            case 8: throw BenchmarkFault("a server closed a WebSocket: \(String(decoding: payload.dropFirst(2), as: UTF8.self))")
             case 9:
                 unsafe WebSocketFrameEncoder.append(.pong, payload.span.bytes, maskingKey: Self.maskingKey, to: &output)
                 try send()

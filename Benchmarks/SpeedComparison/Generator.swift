@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Glibc
 import Reactor
 import RelayBase
@@ -158,7 +159,7 @@ final class Generator {
         let deadline = MonotonicClock.now().advanced(byMilliseconds: 20_000)
         while !condition() {
             try turn(timeoutMilliseconds: 1_000)
-            guard MonotonicClock.now() < deadline else { throw SpeedFault("waited in vain for \(purpose) of \(server.kind.rawValue)") }
+            guard MonotonicClock.now() < deadline else { throw BenchmarkFault("waited in vain for \(purpose) of \(server.kind.rawValue)") }
         }
     }
 

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import RelayBase
 
 /// What was received in a measured window.
@@ -55,7 +56,7 @@ struct MessageScanner {
         return controls
     }
 
-    mutating func scan(_ bytes: UnsafeRawBufferPointer, _ tally: inout Tally) throws(SpeedFault) {
+    mutating func scan(_ bytes: UnsafeRawBufferPointer, _ tally: inout Tally) throws(BenchmarkFault) {
         var rest = unsafe bytes[...]
         while unsafe !rest.isEmpty {
             if left > 0 {
@@ -64,7 +65,7 @@ struct MessageScanner {
                 // One by one until it can be read: this is rare.
                 unsafe cut.append(rest.removeFirst())
                 let begun = cut
-                let used = try unsafe begun.span.bytes.withUnsafeBytes { (bytes) throws(SpeedFault) in try unsafe begin(bytes, &tally) }
+                let used = try unsafe begun.span.bytes.withUnsafeBytes { (bytes) throws(BenchmarkFault) in try unsafe begin(bytes, &tally) }
                 if used > 0 { cut.removeAll(keepingCapacity: true) }
             } else {
                 let used = try unsafe begin(UnsafeRawBufferPointer(rebasing: rest), &tally)
@@ -79,10 +80,10 @@ struct MessageScanner {
 
     /// - Returns: how much of `bytes` was used; 0 when it is too little to tell.
     @inline(__always)
-    private mutating func begin(_ bytes: UnsafeRawBufferPointer, _ tally: inout Tally) throws(SpeedFault) -> Int {
+    private mutating func begin(_ bytes: UnsafeRawBufferPointer, _ tally: inout Tally) throws(BenchmarkFault) -> Int {
         guard bytes.count >= 2 else { return 0 }
         let (first, second) = unsafe (bytes[0], Int(bytes[1]))
-        guard first & 0xF0 == 0x80, second < 128 else { throw SpeedFault("a server's frame that is in parts or masked") }
+        guard first & 0xF0 == 0x80, second < 128 else { throw BenchmarkFault("a server's frame that is in parts or masked") }
         var (header, length) = (2, second)
         if second == 126 {
             guard bytes.count >= 4 else { return 0 }
@@ -91,7 +92,7 @@ struct MessageScanner {
             guard bytes.count >= 10 else { return 0 }
             (header, length) = (10, 0)
             for place in 2..<10 {
-                guard length < 1 << 24 else { throw SpeedFault("a server's message of over 16 MiB") }
+                guard length < 1 << 24 else { throw BenchmarkFault("a server's message of over 16 MiB") }
                 length = unsafe length << 8 | Int(bytes[place])
             }
         }

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import MediaProtocol
 import RelayBase
 import Signalling
@@ -22,7 +23,7 @@ enum RelayRoom {
         try connection.send {
             ClientRequest.publish(.init(kind: .audio, codec: "opus", description: nil, source: nil)).encoded(id: $0)
         }
-        guard let stream = try awaitAnswers(1, connection, generator)?.stream else { throw SpeedFault("publish was answered without a stream") }
+        guard let stream = try awaitAnswers(1, connection, generator)?.stream else { throw BenchmarkFault("publish was answered without a stream") }
         return stream
     }
 
@@ -43,7 +44,7 @@ enum RelayRoom {
                     switch try RelayMessage.decode(text) {
                     case .welcome: left -= 1
                     case .ok(_, let answer): (left, last) = (left - 1, answer)
-                    case .error(_, let refusal): throw SpeedFault("the relay refused: \(refusal.message)")
+                    case .error(_, let refusal): throw BenchmarkFault("the relay refused: \(refusal.message)")
                     default: continue
                     }
                 } catch {

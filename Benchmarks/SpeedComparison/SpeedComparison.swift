@@ -77,7 +77,7 @@ struct SpeedComparison {
         let cores = "\(options.serverCore),\(options.generatorCore)"
         let twoLoops = try ServerProcess(.relay, options.inFolder("two-loops"), loops: 2, cores: cores)
         let state = try Connection.Surroundings(state: options.inFolder("two-loops").folder + "/state")
-        guard let one = generators.first(where: { $0.server.kind == .relay }) else { throw SpeedFault("loops are the relay's") }
+        guard let one = generators.first(where: { $0.server.kind == .relay }) else { throw BenchmarkFault("loops are the relay's") }
         let two = try Generator(load.shape, twoLoops, state)
         var result = LoadResult(load)
         for generator in [one, two] { _ = try generator.run(load, seconds: 0.5) }
@@ -89,7 +89,7 @@ struct SpeedComparison {
         return result
     }
 
-    private func keep(_ table: String, _ results: [LoadResult]) throws(SpeedFault) {
+    private func keep(_ table: String, _ results: [LoadResult]) throws(BenchmarkFault) {
         let text = """
             \(Machine.date), \(Machine.description), load \(Machine.load), release build; medians of \(options.runs) runs in turns of \
             \(Text.fixed(options.seconds, 1)) s (conferences \(Text.fixed(options.seconds * 2, 1)) s)
@@ -100,7 +100,7 @@ struct SpeedComparison {
             """
         let (start, end) = ("<!-- speed: written by Deploy/dev bench speed -->", "<!-- speed: end -->")
         guard SmallFile.keep(text, in: "Sources/PERFORMANCE.md", between: start, and: end) else {
-            throw SpeedFault("Sources/PERFORMANCE.md could not be written, or lacks the markers")
+            throw BenchmarkFault("Sources/PERFORMANCE.md could not be written, or lacks the markers")
         }
     }
 }

@@ -1,11 +1,4 @@
-/// Why the comparison could not go on.
-struct SpeedFault: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
-    }
-}
+import BenchmarkSupport
 
 /// What to measure, and for how long.
 struct SpeedOptions {
@@ -40,52 +33,47 @@ struct SpeedOptions {
     var serverCore = 0
     var generatorCore = 1
 
-    init(_ arguments: [String]) throws(SpeedFault) {
+    init(_ arguments: [String]) throws(BenchmarkFault) {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             switch argument {
             case "--help", "-h": wantsHelp = true
             case "--keep": keeps = true
             default:
-                guard let value = rest.popFirst() else { throw SpeedFault("\(argument) is unknown or lacks its value; see --help") }
+                guard let value = rest.popFirst() else { throw BenchmarkFault("\(argument) is unknown or lacks its value; see --help") }
                 try take(argument, value)
             }
         }
-        guard wantsHelp || !folder.isEmpty else { throw SpeedFault("start it by Deploy/dev bench speed") }
+        guard wantsHelp || !folder.isEmpty else { throw BenchmarkFault("start it by Deploy/dev bench speed") }
         if peer.isEmpty { servers.remove(.peer) }
     }
 
-    private mutating func take(_ option: String, _ value: String) throws(SpeedFault) {
+    private mutating func take(_ option: String, _ value: String) throws(BenchmarkFault) {
         switch option {
-        case "--runs": runs = try Self.number(option, value, 1...1_000)
-        case "--server-core": serverCore = try Self.number(option, value, 0...1_023)
-        case "--generator-core": generatorCore = try Self.number(option, value, 0...1_023)
+        case "--runs": runs = try OptionValue.number(option, value, 1...1_000)
+        case "--server-core": serverCore = try OptionValue.number(option, value, 0...1_023)
+        case "--generator-core": generatorCore = try OptionValue.number(option, value, 0...1_023)
         case "--peer": peer = value
         case "--relay": relay = value
         case "--floor": floor = value
         case "--folder": folder = value
         case "--seconds":
-            guard let number = Double(value), number >= 0.1, number <= 60 else { throw SpeedFault("--seconds: 0.1 to 60") }
+            guard let number = Double(value), number >= 0.1, number <= 60 else { throw BenchmarkFault("--seconds: 0.1 to 60") }
             seconds = number
         case "--load":
-            loads = try value.split(separator: ",").map { name throws(SpeedFault) in
-                guard let load = SpeedLoad.all.first(where: { $0.name == name }) else { throw SpeedFault("--load: \(name) is unknown; see --help") }
+            loads = try value.split(separator: ",").map { name throws(BenchmarkFault) in
+                guard let load = SpeedLoad.all.first(where: { $0.name == name }) else {
+                    throw BenchmarkFault("--load: \(name) is unknown; see --help")
+                }
                 return load
             }
         case "--only":
             servers = Set(
-                try value.split(separator: ",").map { name throws(SpeedFault) in
-                    guard let kind = ServerKind(rawValue: String(name)) else { throw SpeedFault("--only: relay, floor, peer") }
+                try value.split(separator: ",").map { name throws(BenchmarkFault) in
+                    guard let kind = ServerKind(rawValue: String(name)) else { throw BenchmarkFault("--only: relay, floor, peer") }
                     return kind
                 })
-        default: throw SpeedFault("\(option) is unknown; see --help")
+        default: throw BenchmarkFault("\(option) is unknown; see --help")
         }
-    }
-
-    private static func number(_ option: String, _ text: String, _ range: ClosedRange<Int>) throws(SpeedFault) -> Int {
-        guard let number = Int(text), range.contains(number) else {
-            throw SpeedFault("\(option): a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
     }
 }

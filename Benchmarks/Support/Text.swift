@@ -81,6 +81,8 @@ package struct Samples: Sendable {
         return sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
     }
 
+    package static func median(_ values: [Double]) -> Double { Samples(values).median }
+
     /// This one divided by `other`, run by run: what disturbed the machine during one run disturbed both.
     package func divided(by other: Samples) -> Samples {
         Samples(zip(values, other.values).map { $0 / $1 })

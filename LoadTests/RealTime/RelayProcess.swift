@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Glibc
 import LinkNetwork
 import RelayBase
@@ -73,7 +74,7 @@ final class RelayProcess {
 
     /// Resident memory in bytes (proc(5)).
     func residentBytes() throws -> Int {
-        let text = FileText.read("/proc/\(program.identifier)/status")
+        let text = SmallFile.text("/proc/\(program.identifier)/status") ?? ""
         for line in text.split(separator: "\n") where line.hasPrefix("VmRSS:") {
             if let kibibytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Int($0) }) {
                 return kibibytes << 10
@@ -87,22 +88,5 @@ final class RelayProcess {
         program.signal(SIGTERM)
         usleep(50_000)
         program.end()
-    }
-}
-
-enum FileText {
-    /// What a small file holds, of those that tell no size too; empty when there is none.
-    static func read(_ path: String) -> String {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 16_384)
-        while true {
-            let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
-            guard count > 0 else { break }
-            bytes += chunk[..<count]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

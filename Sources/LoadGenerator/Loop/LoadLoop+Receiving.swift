@@ -236,10 +236,7 @@ extension LoadLoop {
         guard let arrival = client.incoming[number]?.take(stamp, due: due, since: client.hearsSince, transitMicroseconds: transit) else { return }
         guard window.contains(due) || (stamp.isLast && arrival.missing > 0) else { return }
         if arrival.missing > 0 { missed(arrival.missing, min(arrival.missingSince, due)...due, client) }
-        guard arrival.isCounted else {
-            if !stamp.isLast { tally.repeated += 1 }
-            return
-        }
+        guard arrival.isCounted else { return }
         count(transit, due, kind, client)
     }
 

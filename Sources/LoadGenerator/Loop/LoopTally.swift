@@ -23,7 +23,6 @@ struct LoopTally: Sendable {
     var sentInAll = 0
     var receivedInAll = 0
     var foreign = 0
-    var repeated = 0
     /// By kind: audio, video, data.
     var latency = [LatencyRecording](repeating: LatencyRecording(), count: 3)
     /// Frames that came late because their reader did not read, or was away.

@@ -109,7 +109,6 @@ extension LoopTally {
         sentInAll += other.sentInAll
         receivedInAll += other.receivedInAll
         foreign += other.foreign
-        repeated += other.repeated
         for place in latency.indices { latency[place].merge(other.latency[place]) }
         lateByAbsence.merge(other.lateByAbsence)
         jitter.merge(other.jitter)
