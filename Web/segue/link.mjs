@@ -1,0 +1,492 @@
+/**
+ * The way to the relay: makes connections, resumes the session over a new one when one is lost (protocol 3.18, 8.2), replaces one before it breaks, and tells
+ * which connection speaks.
+ *
+ * A browser cannot end a WebSocket without a close frame, and a close frame ends the session. So a connection that says nothing any more is left alone until
+ * the session lives on another, and an attempt that took too long stays open until a later one is welcome: its own `welcome` may still come.
+ */
+
+import { FrameAssembler } from "./assembler.mjs";
+import { Backoff } from "./backoff.mjs";
+import { isText, isWelcome, numberOr, parseControl } from "./checks.mjs";
+import { Connection, NO_CLOSE_FRAME } from "./connection.mjs";
+import { SegueError } from "./errors.mjs";
+import { DEFAULT_LIMITS } from "./frames.mjs";
+import { refusal } from "./requests.mjs";
+
+/** Protocol 7: a relay that has said nothing for so long is lost. */
+export const SILENCE_MILLISECONDS_MAX = 35_000;
+/** After so long a second connection is tried, beside the one that is silent. */
+const SUSPICION_MILLISECONDS = 10_000;
+/** For so long the old connection is read to its end, before the new one is. */
+const HAND_OVER_MILLISECONDS = 250;
+const HELD_MAX = 4_096;
+/** A connection that lives so long was a good one: the next loss begins with short waits again. */
+const STABLE_MILLISECONDS = 5_000;
+const CLOSE_MILLISECONDS_MAX = 2_000;
+/** After these the same client will fail the same way (protocol 8.2). */
+const FATAL_CODES = new Set([1002, 1003, 1007, 1008, 1009]);
+/** Tries with fresh tokens, and with a session that cannot come to a shared connection. */
+const TOKEN_TRIES_MAX = 3;
+const SHARED_TRIES_MAX = 2;
+
+/**
+ * @typedef {object} LinkOwner
+ * @property {() => Promise<Record<string, any>>} hello members of `hello` but `id` and `resume`
+ * @property {() => object[]} received what to resume behind
+ * @property {() => number} nextId
+ * @property {(welcome: Record<string, any>, resumed: boolean) => void} adopted a connection is welcome: from here on it is sent to
+ * @property {(welcome: Record<string, any>) => void} caughtUp what comes next is said by the connection that was adopted
+ * @property {(message: Record<string, any>) => void} control
+ * @property {(frame: import("./frames.mjs").Frame) => void} frame
+ * @property {(what: string) => void} malformed
+ * @property {(state: string, reason: string) => void} state
+ * @property {(error: SegueError) => void} ended for good
+ */
+
+export class Link {
+  /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */ state = "idle";
+  /** The connection that the session lives on. @type {Connection | null} */ current = null;
+  /** What the latest `welcome` said. @type {Record<string, any> | null} */ welcome = null;
+  limits = DEFAULT_LIMITS;
+  reconnects = 0;
+  bytesIn = 0;
+  bytesOut = 0;
+
+  /** @type {Connection | null} */ #attempt = null;
+  /** Attempts that took too long, and connections that were replaced. @type {Set<Connection>} */ #others = new Set();
+  #number = 0;
+  /** @type {string | null} */ #resumeToken = null;
+  #attemptTimer = null;
+  #retryTimer = null;
+  #adoptedAt = 0;
+  #lostAt = null;
+  #tokenTries = 0;
+  #sharedTries = 0;
+  /** The relay goes away. */ #goesAway = false;
+  /** @type {{resolve: Function, reject: Function, promise: Promise<any>} | null} */ #wanted = null;
+
+  /**
+   * @param {object} options as `SegueClient` has them, complete
+   * @param {LinkOwner} owner
+   */
+  constructor(options, owner) {
+    this.options = options;
+    this.owner = owner;
+    this.backoff = new Backoff(options);
+    this.handlers = {
+      opened: (connection) => this.#greet(connection, this.#resumeToken),
+      message: (connection, data) => this.#received(connection, data),
+      ended: (connection, code, reason) => this.#ended(connection, code, reason),
+    };
+  }
+
+  get isOpen() {
+    return this.current !== null && this.current.isLive;
+  }
+
+  get bufferedAmount() {
+    return this.current?.bufferedAmount ?? 0;
+  }
+
+  /** @param {string | Uint8Array} data @returns {boolean} */
+  send(data) {
+    if (this.state === "closed" || !this.current?.isLive || !this.current.send(data)) return false;
+    this.bytesOut += data.length;
+    return true;
+  }
+
+  /** @returns {Promise<Record<string, any>>} the `welcome` */
+  connect() {
+    if (this.state === "connecting" && this.#wanted) return this.#wanted.promise;
+    if (this.state !== "idle" && this.state !== "closed") return Promise.resolve(this.welcome);
+    this.backoff.reset();
+    this.#tokenTries = this.#sharedTries = 0;
+    this.#goesAway = false;
+    this.#resumeToken = null;
+    this.#setState("connecting", "");
+    const promise = this.#want();
+    this.#begin();
+    return promise;
+  }
+
+  /**
+   * Makes before break: another connection takes the session over, then the old one ends.
+   *
+   * @returns {Promise<Record<string, any>>} the `welcome`; rejects when the connection that is there stays
+   */
+  migrate() {
+    if (this.state !== "open" && this.state !== "reconnecting") return Promise.reject(new SegueError("not_connected", "There is no session to take along."));
+    const promise = this.#want();
+    this.#tryNow();
+    return promise;
+  }
+
+  /** @returns {Promise<any>} of the next `welcome` */
+  #want() {
+    if (this.#wanted) return this.#wanted.promise;
+    const wanted = {};
+    wanted.promise = new Promise((resolve, reject) => Object.assign(wanted, { resolve, reject }));
+    // Whoever asked looks at it; where the library itself did, nobody does.
+    wanted.promise.catch(() => {});
+    this.#wanted = wanted;
+    return wanted.promise;
+  }
+
+  /** The network is there again, or another one: no more waiting. */
+  #tryNow() {
+    if (this.#attempt) return;
+    this.backoff.reset();
+    this.#clearRetry();
+    this.#begin();
+  }
+
+  networkChanged() {
+    if (this.state === "reconnecting") this.#tryNow();
+    else if (this.state === "open") this.migrate();
+  }
+
+  goAway() {
+    this.#goesAway = true;
+    if (this.state === "open") this.migrate();
+  }
+
+  #begin() {
+    let connection;
+    try {
+      connection = new Connection(++this.#number, this.options, this.handlers);
+    } catch (error) {
+      this.#finish(new SegueError("connect_failed", `No connection can be made: ${error.message}`));
+      return;
+    }
+    this.#attempt = connection;
+    this.#attemptTimer = this.options.setTimer(() => this.#attemptTimedOut(connection), this.options.attemptMilliseconds);
+  }
+
+  /** @param {Connection} connection @param {string | null} token to resume with */
+  async #greet(connection, token) {
+    try {
+      const members = await this.owner.hello();
+      if (connection.phase !== "open" || this.state === "closed") return;
+      const id = this.owner.nextId();
+      const message = { type: "hello", id, ...members };
+      if (token !== null) message.resume = { token, received: this.owner.received() };
+      connection.helloId = id;
+      connection.resumeToken = token;
+      const text = JSON.stringify(message);
+      if (connection.send(text)) this.bytesOut += text.length;
+    } catch (error) {
+      connection.close();
+      if (this.#attempt === connection) this.#attemptFailed(new SegueError("token", `There is no token to show: ${error?.message ?? error}`, true));
+    }
+  }
+
+  /** @param {Connection} connection */
+  #attemptTimedOut(connection) {
+    if (this.#attempt !== connection) return;
+    // With a resumption under way a close frame could end the session that it has just taken over.
+    if (connection.phase === "open" && connection.resumeToken !== null) this.#others.add(connection);
+    else connection.close();
+    this.#attemptFailed(new SegueError("connect_timeout", "The relay did not answer in time.", true));
+  }
+
+  /** @param {SegueError} error */
+  #attemptFailed(error) {
+    this.#clearAttempt();
+    if (this.state === "closed") return;
+    if (this.state === "connecting") {
+      this.#finish(error);
+      return;
+    }
+    if (this.current !== null && this.current.phase === "open" && !this.#isDoubtful()) {
+      this.#wanted?.reject(error);
+      this.#wanted = null;
+      return;
+    }
+    this.#schedule();
+  }
+
+  /** Whether the connection that is there will not do for long. */
+  #isDoubtful() {
+    return this.#goesAway || this.current === null || this.options.clock() - this.current.heardAt > SUSPICION_MILLISECONDS;
+  }
+
+  #schedule() {
+    if (this.#attempt || this.#retryTimer !== null) return;
+    const now = this.options.clock();
+    if (this.#lostAt !== null && now - this.#lostAt > this.options.reconnectMillisecondsMax) {
+      this.#finish(new SegueError("connect_failed", "The relay could not be reached again.", true));
+      return;
+    }
+    this.#retryTimer = this.options.setTimer(() => {
+      this.#retryTimer = null;
+      if (this.state === "open" && !this.#isDoubtful()) return;
+      this.#begin();
+    }, this.backoff.next());
+  }
+
+  #clearRetry() {
+    if (this.#retryTimer !== null) this.options.clearTimer(this.#retryTimer);
+    this.#retryTimer = null;
+  }
+
+  #clearAttempt() {
+    if (this.#attemptTimer !== null) this.options.clearTimer(this.#attemptTimer);
+    this.#attemptTimer = null;
+    this.#attempt = null;
+  }
+
+  /** @param {Connection} connection @param {string | Uint8Array} data */
+  #received(connection, data) {
+    this.bytesIn += data.length;
+    if (!connection.welcomed) {
+      this.#answered(connection, data);
+      return;
+    }
+    if (connection.held) {
+      connection.held.push(data);
+      if (connection.held.length >= HELD_MAX) this.#handOver(connection);
+      return;
+    }
+    this.#take(connection, data);
+  }
+
+  /** @param {Connection} connection @param {string | Uint8Array} data */
+  #take(connection, data) {
+    if (typeof data === "string") {
+      const message = parseControl(data);
+      if (message) this.owner.control(message);
+      else this.owner.malformed("control");
+      return;
+    }
+    let frames;
+    try {
+      frames = connection.assembler.take(data);
+    } catch (error) {
+      this.owner.malformed(error.fault ?? "frame");
+      // Behind a broken bundle or part nothing can be told from anything: protocol 4.6. A frame by itself hurts nobody.
+      if (/^media_(part|bundle|frame_over)/.test(error.fault ?? "") && connection === this.current) this.#fault(connection, error);
+      return;
+    }
+    for (const frame of frames) this.owner.frame(frame);
+  }
+
+  /** @param {Connection} connection @param {import("./errors.mjs").FrameError} error */
+  #fault(connection, error) {
+    connection.close(error.closeCode, error.fault);
+    this.#finish(new SegueError("protocol", `The relay sent what is no frame: ${error.fault}`));
+  }
+
+  /** The answer to `hello`. @param {Connection} connection @param {string | Uint8Array} data */
+  #answered(connection, data) {
+    const message = typeof data === "string" ? parseControl(data) : null;
+    if (!message || connection.helloId === null || message.id !== connection.helloId) return;
+    connection.helloId = null;
+    if (message.type === "error") this.#refused(connection, refusal(message));
+    else if (message.type === "welcome" && isWelcome(message)) this.#welcomed(connection, message);
+    else this.#finish(new SegueError("protocol", "The relay's answer to hello is no welcome."));
+  }
+
+  /** @param {Connection} connection @param {Record<string, any>} welcome */
+  #welcomed(connection, welcome) {
+    connection.welcomed = true;
+    // Another attempt, begun later, was quicker: this one was replaced on the way.
+    if ((this.current && connection.number < this.current.number) || this.state === "closed") {
+      connection.close();
+      return;
+    }
+    const resumed = connection.resumeToken !== null && typeof welcome.resumed === "object" && welcome.resumed !== null;
+    const previous = this.current;
+    this.current = connection;
+    this.welcome = welcome;
+    this.#others.delete(connection);
+    if (this.#attempt === connection) this.#clearAttempt();
+    this.#clearRetry();
+    this.#resumeToken = isText(welcome.resumeToken) ? welcome.resumeToken : null;
+    this.#takeLimits(welcome.limits);
+    connection.assembler = new FrameAssembler(this.limits);
+    if (this.state !== "connecting") this.reconnects += 1;
+    this.#adoptedAt = this.options.clock();
+    this.#lostAt = null;
+    this.#tokenTries = this.#sharedTries = 0;
+    this.#goesAway = false;
+    for (const other of this.#others) if (other.number < connection.number && other.phase === "open") this.#letGo(other);
+    this.owner.adopted(welcome, resumed);
+    if (resumed && previous?.isLive && this.options.clock() - previous.heardAt < SUSPICION_MILLISECONDS) {
+      connection.held = [];
+      this.#others.add(previous);
+      previous.handOver = () => this.#handOver(connection);
+      this.options.setTimer(previous.handOver, HAND_OVER_MILLISECONDS);
+    } else {
+      if (previous && previous.phase !== "ended") this.#letGo(previous);
+      this.owner.caughtUp(welcome);
+    }
+    this.#setState("open", resumed ? "resumed" : "");
+    this.#wanted?.resolve(welcome);
+    this.#wanted = null;
+  }
+
+  /** The old connection is at its end, or has had its time. @param {Connection} connection the new one */
+  #handOver(connection) {
+    if (connection.held === null) return;
+    const held = connection.held;
+    connection.held = null;
+    for (const other of this.#others) if (other.number < connection.number) this.#letGo(other);
+    if (this.current !== connection || this.state === "closed") return;
+    this.owner.caughtUp(this.welcome);
+    for (const data of held) this.#take(connection, data);
+  }
+
+  /** @param {Connection} connection whose session lives elsewhere */
+  #letGo(connection) {
+    connection.deaf = true;
+    this.#others.add(connection);
+    connection.close();
+  }
+
+  /** @param {Record<string, any>} limits */
+  #takeLimits(limits) {
+    const checked = { ...DEFAULT_LIMITS };
+    for (const name of Object.keys(checked)) checked[name] = numberOr(limits[name], checked[name], 1, 2 ** 32);
+    this.limits = checked;
+  }
+
+  /** @param {Connection} connection @param {SegueError} error */
+  #refused(connection, error) {
+    const isAttempt = this.#attempt === connection;
+    if (!isAttempt) {
+      this.#letGo(connection);
+      return;
+    }
+    if (error.code === "resume_refused" || (error.code === "connection_shared" && ++this.#sharedTries >= SHARED_TRIES_MAX)) {
+      if (this.isOpen && !this.#isDoubtful()) {
+        this.#letGo(connection);
+        this.#attemptFailed(error);
+        return;
+      }
+      if (error.code === "resume_refused") this.#resumeToken = null;
+      this.#greet(connection, null);
+      return;
+    }
+    const another = error.code === "token_refused" && this.options.tokenIsRenewable && ++this.#tokenTries < TOKEN_TRIES_MAX;
+    this.#letGo(connection);
+    if (error.retry || another || error.code === "connection_shared") this.#attemptFailed(error);
+    else this.#finish(error);
+  }
+
+  /** @param {Connection} connection @param {number} code @param {string} reason */
+  #ended(connection, code, reason) {
+    this.#others.delete(connection);
+    connection.handOver?.();
+    if (this.state === "closed") return;
+    if (connection === this.#attempt) {
+      if (FATAL_CODES.has(code)) this.#finish(new SegueError("closed", `The relay closed with ${code} ${reason}`, false, { code, reason }));
+      else this.#attemptFailed(new SegueError("connect_failed", "No connection to the relay could be made.", true, { code, reason }));
+      return;
+    }
+    if (connection !== this.current) return;
+    this.current = null;
+    if (this.options.clock() - this.#adoptedAt > STABLE_MILLISECONDS) this.backoff.reset();
+    if (connection.held) this.#handOver(connection);
+    this.#lost(code, reason);
+  }
+
+  /** @param {number} code @param {string} reason */
+  #lost(code, reason) {
+    const replaced = code === 1000 && reason === "replaced";
+    // A connection of ours has taken over, and its welcome is on the way.
+    if (replaced && (this.#attempt || [...this.#others].some((other) => other.helloId !== null))) {
+      this.#reconnecting("replaced");
+      return;
+    }
+    if (replaced || code === 1000 || code === 1005 || FATAL_CODES.has(code)) {
+      this.#finish(new SegueError("closed", `The relay closed with ${code} ${reason}`, false, { code, reason }));
+      return;
+    }
+    // A close frame ends the session; without one it is kept.
+    if (code !== NO_CLOSE_FRAME) this.#resumeToken = null;
+    this.#reconnecting(code === NO_CLOSE_FRAME ? "lost" : `closed ${code}`);
+    this.#schedule();
+  }
+
+  /** @param {string} reason */
+  #reconnecting(reason) {
+    if (this.#lostAt === null) this.#lostAt = this.options.clock();
+    this.#setState("reconnecting", reason);
+  }
+
+  /** To be asked about once a second. @param {number} now */
+  watch(now) {
+    if ((this.state !== "open" && this.state !== "reconnecting") || !this.current) return;
+    const silence = now - this.current.heardAt;
+    if (silence <= SUSPICION_MILLISECONDS) {
+      // It speaks again, and nobody has taken over.
+      if (this.state === "reconnecting" && !this.#goesAway) {
+        this.#lostAt = null;
+        this.#setState("open", "heard");
+      }
+      return;
+    }
+    if (silence > SILENCE_MILLISECONDS_MAX) this.#reconnecting("silent");
+    if (!this.#attempt && this.#retryTimer === null) this.#begin();
+  }
+
+  /** @param {SegueError} error it does not go on */
+  #finish(error) {
+    const first = this.state === "connecting";
+    this.#teardown(1000, "");
+    this.#setState("closed", error.message);
+    this.#wanted?.reject(error);
+    this.#wanted = null;
+    this.owner.ended(error, first);
+  }
+
+  /** @param {number} code @param {string} reason @returns {Promise<void>} */
+  close(code = 1000, reason = "") {
+    if (this.state === "closed" || this.state === "idle") {
+      this.state = "closed";
+      return Promise.resolve();
+    }
+    const error = new SegueError("closed", "The client was closed.");
+    const connection = this.current;
+    const over = new Promise((resolve) => {
+      if (!connection || connection.phase === "ended") {
+        resolve();
+        return;
+      }
+      const timer = this.options.setTimer(resolve, CLOSE_MILLISECONDS_MAX);
+      connection.handOver = () => {
+        this.options.clearTimer(timer);
+        resolve();
+      };
+    });
+    this.#teardown(code, reason);
+    this.#setState("closed", reason || "closed");
+    this.#wanted?.reject(error);
+    this.#wanted = null;
+    this.owner.ended(error, false);
+    return over;
+  }
+
+  /** @param {number} code @param {string} reason */
+  #teardown(code, reason) {
+    this.#clearRetry();
+    const attempt = this.#attempt;
+    this.#clearAttempt();
+    this.#resumeToken = null;
+    for (const connection of [this.current, attempt, ...this.#others]) {
+      if (!connection) continue;
+      connection.deaf = true;
+      connection.held = null;
+      connection.close(code, reason);
+    }
+    this.current = null;
+  }
+
+  /** @param {string} state @param {string} reason */
+  #setState(state, reason) {
+    if (this.state === state) return;
+    this.state = /** @type {any} */ (state);
+    this.owner.state(state, reason);
+  }
+}
