@@ -135,3 +135,32 @@ def test_frames_go_from_one_client_to_the_other(clients):
     print(ready)
     status = made.status_when("frames of both kinds", lambda status: len(status["audio"]) > 50 and len(status["video"]) > 10)
     print({**status, "audio": len(status["audio"]), "video": len(status["video"])})
+
+
+def test_a_client_that_is_cut_off_resumes_with_no_frame_twice(clients):
+    made, sending, receiving = clients
+    made.wait_for("ready", lambda event: event["event"] == "ready")
+    made.status_when("frames", lambda status: len(status["audio"]) > 20)
+    for who, proxy in (("sender", sending), ("receiver", receiving)):
+        proxy.last.reset()
+        resumed = made.wait_for("resumption", lambda event: event["event"] in ("resumed", "renewed") and event["name"] == who)
+        assert resumed["event"] == "resumed", resumed
+        before = made.say("status")
+        made.status_when("more frames", lambda status: len(status["audio"]) > len(before["audio"]) + 20 and len(status["video"]) > len(before["video"]) + 4)
+    status = made.say("status")
+    print({**status, "audio": len(status["audio"]), "video": len(status["video"])})
+    for kind in ("audio", "video"):
+        print(kind, [(a, b) for a, b in zip(status[kind], status[kind][1:]) if b - a != (1 if kind == "audio" else 5)])
+
+
+def test_a_connection_is_replaced_before_it_breaks(clients):
+    made, sending, receiving = clients
+    made.wait_for("ready", lambda event: event["event"] == "ready")
+    made.status_when("frames", lambda status: len(status["audio"]) > 20)
+    made.say("migrate")
+    before = made.say("status")
+    status = made.status_when("more frames", lambda status: len(status["audio"]) > len(before["audio"]) + 20)
+    print({**status, "audio": len(status["audio"]), "video": len(status["video"])})
+    for kind in ("audio", "video"):
+        print(kind, [(a, b) for a, b in zip(status[kind], status[kind][1:]) if b - a != (1 if kind == "audio" else 5)])
+    print([e for e in made.events if e["event"] not in ("status",)])

@@ -27,6 +27,7 @@ import { Room } from "./room.mjs";
 import { MediaSender } from "./sender.mjs";
 import { Subscriptions } from "./subscriptions.mjs";
 import { TimeExchange } from "./time-exchange.mjs";
+import { Timer } from "./timer.mjs";
 
 const WATCH_MILLISECONDS = 1_000;
 
@@ -48,13 +49,14 @@ export class SegueClient extends EventTarget {
   #subscriptions = new Subscriptions();
   #congestion = { congested: false, bitrate: /** @type {number|null} */ (null) };
   #counts = { framesIn: 0, malformed: 0, unknown: 0 };
-  #watchTimer = null;
+  #watchTimer;
   #whenOnline = () => this.#link.networkChanged();
 
   /** @param {import("./options.mjs").ClientOptions} options */
   constructor(options) {
     super();
     this.#options = completeOptions(options);
+    this.#watchTimer = new Timer(this.#options);
     this.#link = new Link(this.#options, {
       hello: () => this.#hello(),
       received: () => this.#received.list((stream) => this.room?.mayReceive(stream) ?? false),
@@ -113,13 +115,10 @@ export class SegueClient extends EventTarget {
   }
 
   #watch() {
-    if (this.#watchTimer !== null) return;
-    this.#watchTimer = this.#options.setTimer(() => {
-      this.#watchTimer = null;
-      if (this.state === "closed") return;
+    this.#watchTimer.set(WATCH_MILLISECONDS, () => {
       this.#link.watch(this.#options.clock());
-      this.#watch();
-    }, WATCH_MILLISECONDS);
+      if (this.state !== "closed") this.#watch();
+    });
   }
 
   /**
@@ -346,8 +345,7 @@ export class SegueClient extends EventTarget {
   #ended(error) {
     this.#options.online?.removeEventListener?.("online", this.#whenOnline);
     this.#time.stop();
-    if (this.#watchTimer !== null) this.#options.clearTimer(this.#watchTimer);
-    this.#watchTimer = null;
+    this.#watchTimer.clear();
     this.#requests.rejectAll(new SegueError("closed", error.message));
     if (this.room) this.#left("closed");
     this.#dispatch("ended", error);

@@ -23,7 +23,7 @@ export class Connection {
   /** Not read any more. */ deaf = false;
   /** What came and may not be looked at yet. @type {(string | Uint8Array)[] | null} */ held = null;
   /** To be told of its end, when another waits for it. @type {(() => void) | null} */ handOver = null;
-  /** Puts its frames together; there once it is welcome. @type {import("./assembler.mjs").FrameAssembler | null} */ assembler = null;
+  /** Reads what comes once it is welcome. @type {import("./reader.mjs").Reader | null} */ reader = null;
   /** When something came last, by the client's clock. */ heardAt = 0;
 
   /**

@@ -6,13 +6,14 @@
  * the session lives on another, and an attempt that took too long stays open until a later one is welcome: its own `welcome` may still come.
  */
 
-import { FrameAssembler } from "./assembler.mjs";
 import { Backoff } from "./backoff.mjs";
 import { isText, isWelcome, numberOr, parseControl } from "./checks.mjs";
 import { Connection, NO_CLOSE_FRAME } from "./connection.mjs";
 import { SegueError } from "./errors.mjs";
 import { DEFAULT_LIMITS } from "./frames.mjs";
+import { Reader } from "./reader.mjs";
 import { refusal } from "./requests.mjs";
+import { Timer, Wish } from "./timer.mjs";
 
 /** Protocol 7: a relay that has said nothing for so long is lost. */
 export const SILENCE_MILLISECONDS_MAX = 35_000;
@@ -57,14 +58,14 @@ export class Link {
   /** Attempts that took too long, and connections that were replaced. @type {Set<Connection>} */ #others = new Set();
   #number = 0;
   /** @type {string | null} */ #resumeToken = null;
-  #attemptTimer = null;
-  #retryTimer = null;
+  #attemptTimer;
+  #retryTimer;
   #adoptedAt = 0;
   #lostAt = null;
   #tokenTries = 0;
   #sharedTries = 0;
   /** The relay goes away. */ #goesAway = false;
-  /** @type {{resolve: Function, reject: Function, promise: Promise<any>} | null} */ #wanted = null;
+  /** Of the next `welcome`. */ #wanted = new Wish();
 
   /**
    * @param {object} options as `SegueClient` has them, complete
@@ -74,6 +75,8 @@ export class Link {
     this.options = options;
     this.owner = owner;
     this.backoff = new Backoff(options);
+    this.#attemptTimer = new Timer(options);
+    this.#retryTimer = new Timer(options);
     this.handlers = {
       opened: (connection) => this.#greet(connection, this.#resumeToken),
       message: (connection, data) => this.#received(connection, data),
@@ -98,14 +101,14 @@ export class Link {
 
   /** @returns {Promise<Record<string, any>>} the `welcome` */
   connect() {
-    if (this.state === "connecting" && this.#wanted) return this.#wanted.promise;
+    if (this.state === "connecting" && this.#wanted.promise) return this.#wanted.promise;
     if (this.state !== "idle" && this.state !== "closed") return Promise.resolve(this.welcome);
     this.backoff.reset();
     this.#tokenTries = this.#sharedTries = 0;
     this.#goesAway = false;
     this.#resumeToken = null;
     this.#setState("connecting", "");
-    const promise = this.#want();
+    const promise = this.#wanted.make();
     this.#begin();
     return promise;
   }
@@ -117,27 +120,16 @@ export class Link {
    */
   migrate() {
     if (this.state !== "open" && this.state !== "reconnecting") return Promise.reject(new SegueError("not_connected", "There is no session to take along."));
-    const promise = this.#want();
+    const promise = this.#wanted.make();
     this.#tryNow();
     return promise;
-  }
-
-  /** @returns {Promise<any>} of the next `welcome` */
-  #want() {
-    if (this.#wanted) return this.#wanted.promise;
-    const wanted = {};
-    wanted.promise = new Promise((resolve, reject) => Object.assign(wanted, { resolve, reject }));
-    // Whoever asked looks at it; where the library itself did, nobody does.
-    wanted.promise.catch(() => {});
-    this.#wanted = wanted;
-    return wanted.promise;
   }
 
   /** The network is there again, or another one: no more waiting. */
   #tryNow() {
     if (this.#attempt) return;
     this.backoff.reset();
-    this.#clearRetry();
+    this.#retryTimer.clear();
     this.#begin();
   }
 
@@ -160,7 +152,7 @@ export class Link {
       return;
     }
     this.#attempt = connection;
-    this.#attemptTimer = this.options.setTimer(() => this.#attemptTimedOut(connection), this.options.attemptMilliseconds);
+    this.#attemptTimer.set(this.options.attemptMilliseconds, () => this.#attemptTimedOut(connection));
   }
 
   /** @param {Connection} connection @param {string | null} token to resume with */
@@ -199,10 +191,10 @@ export class Link {
       return;
     }
     if (this.current !== null && this.current.phase === "open" && !this.#isDoubtful()) {
-      this.#wanted?.reject(error);
-      this.#wanted = null;
+      this.#wanted.reject(error);
       return;
     }
+    if (this.current === null) this.#reconnecting("lost");
     this.#schedule();
   }
 
@@ -212,27 +204,19 @@ export class Link {
   }
 
   #schedule() {
-    if (this.#attempt || this.#retryTimer !== null) return;
+    if (this.#attempt || this.#retryTimer.isRunning) return;
     const now = this.options.clock();
     if (this.#lostAt !== null && now - this.#lostAt > this.options.reconnectMillisecondsMax) {
       this.#finish(new SegueError("connect_failed", "The relay could not be reached again.", true));
       return;
     }
-    this.#retryTimer = this.options.setTimer(() => {
-      this.#retryTimer = null;
-      if (this.state === "open" && !this.#isDoubtful()) return;
-      this.#begin();
-    }, this.backoff.next());
-  }
-
-  #clearRetry() {
-    if (this.#retryTimer !== null) this.options.clearTimer(this.#retryTimer);
-    this.#retryTimer = null;
+    this.#retryTimer.set(this.backoff.next(), () => {
+      if (this.state !== "open" || this.#isDoubtful()) this.#begin();
+    });
   }
 
   #clearAttempt() {
-    if (this.#attemptTimer !== null) this.options.clearTimer(this.#attemptTimer);
-    this.#attemptTimer = null;
+    this.#attemptTimer.clear();
     this.#attempt = null;
   }
 
@@ -253,26 +237,8 @@ export class Link {
 
   /** @param {Connection} connection @param {string | Uint8Array} data */
   #take(connection, data) {
-    if (typeof data === "string") {
-      const message = parseControl(data);
-      if (message) this.owner.control(message);
-      else this.owner.malformed("control");
-      return;
-    }
-    let frames;
-    try {
-      frames = connection.assembler.take(data);
-    } catch (error) {
-      this.owner.malformed(error.fault ?? "frame");
-      // Behind a broken bundle or part nothing can be told from anything: protocol 4.6. A frame by itself hurts nobody.
-      if (/^media_(part|bundle|frame_over)/.test(error.fault ?? "") && connection === this.current) this.#fault(connection, error);
-      return;
-    }
-    for (const frame of frames) this.owner.frame(frame);
-  }
-
-  /** @param {Connection} connection @param {import("./errors.mjs").FrameError} error */
-  #fault(connection, error) {
+    const error = connection.reader.take(data);
+    if (error === null || connection !== this.current) return;
     connection.close(error.closeCode, error.fault);
     this.#finish(new SegueError("protocol", `The relay sent what is no frame: ${error.fault}`));
   }
@@ -301,10 +267,10 @@ export class Link {
     this.welcome = welcome;
     this.#others.delete(connection);
     if (this.#attempt === connection) this.#clearAttempt();
-    this.#clearRetry();
+    this.#retryTimer.clear();
     this.#resumeToken = isText(welcome.resumeToken) ? welcome.resumeToken : null;
     this.#takeLimits(welcome.limits);
-    connection.assembler = new FrameAssembler(this.limits);
+    connection.reader = new Reader(this.limits, this.owner);
     if (this.state !== "connecting") this.reconnects += 1;
     this.#adoptedAt = this.options.clock();
     this.#lostAt = null;
@@ -322,8 +288,7 @@ export class Link {
       this.owner.caughtUp(welcome);
     }
     this.#setState("open", resumed ? "resumed" : "");
-    this.#wanted?.resolve(welcome);
-    this.#wanted = null;
+    this.#wanted.resolve(welcome);
   }
 
   /** The old connection is at its end, or has had its time. @param {Connection} connection the new one */
@@ -396,7 +361,7 @@ export class Link {
     const replaced = code === 1000 && reason === "replaced";
     // A connection of ours has taken over, and its welcome is on the way.
     if (replaced && (this.#attempt || [...this.#others].some((other) => other.helloId !== null))) {
-      this.#reconnecting("replaced");
+      if (!this.#attempt) this.#schedule();
       return;
     }
     if (replaced || code === 1000 || code === 1005 || FATAL_CODES.has(code)) {
@@ -428,7 +393,7 @@ export class Link {
       return;
     }
     if (silence > SILENCE_MILLISECONDS_MAX) this.#reconnecting("silent");
-    if (!this.#attempt && this.#retryTimer === null) this.#begin();
+    if (!this.#attempt && !this.#retryTimer.isRunning) this.#begin();
   }
 
   /** @param {SegueError} error it does not go on */
@@ -436,8 +401,7 @@ export class Link {
     const first = this.state === "connecting";
     this.#teardown(1000, "");
     this.#setState("closed", error.message);
-    this.#wanted?.reject(error);
-    this.#wanted = null;
+    this.#wanted.reject(error);
     this.owner.ended(error, first);
   }
 
@@ -462,15 +426,14 @@ export class Link {
     });
     this.#teardown(code, reason);
     this.#setState("closed", reason || "closed");
-    this.#wanted?.reject(error);
-    this.#wanted = null;
+    this.#wanted.reject(error);
     this.owner.ended(error, false);
     return over;
   }
 
   /** @param {number} code @param {string} reason */
   #teardown(code, reason) {
-    this.#clearRetry();
+    this.#retryTimer.clear();
     const attempt = this.#attempt;
     this.#clearAttempt();
     this.#resumeToken = null;

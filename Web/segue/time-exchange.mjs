@@ -1,6 +1,7 @@
 /** Asks the relay for its time (protocol 3.3): often at first, every few seconds then, which also tells both that the other is there. */
 
 import { ServerClock } from "./clock.mjs";
+import { Timer } from "./timer.mjs";
 
 const FIRST = 8;
 const FIRST_MILLISECONDS = 250;
@@ -10,12 +11,13 @@ export class TimeExchange {
   clock = new ServerClock();
   #node = null;
   #asked = 0;
-  #timer = null;
+  #timer;
 
   /** @param {{clock: () => number, setTimer: Function, clearTimer: Function}} options @param {(members: Record<string, any>) => Promise<Record<string, any>>} ask */
   constructor(options, ask) {
     this.options = options;
     this.ask = ask;
+    this.#timer = new Timer(options);
   }
 
   /** Over a connection that is new. @param {Record<string, any>} welcome @param {boolean} resumed */
@@ -31,8 +33,7 @@ export class TimeExchange {
   }
 
   stop() {
-    if (this.#timer !== null) this.options.clearTimer(this.#timer);
-    this.#timer = null;
+    this.#timer.clear();
   }
 
   #ask() {
@@ -46,7 +47,7 @@ export class TimeExchange {
       () => {},
     );
     this.#asked += 1;
-    this.#timer = this.options.setTimer(() => this.#ask(), this.#asked < FIRST ? FIRST_MILLISECONDS : LATER_MILLISECONDS);
+    this.#timer.set(this.#asked < FIRST ? FIRST_MILLISECONDS : LATER_MILLISECONDS, () => this.#ask());
   }
 
   /** @param {number} local @returns {number} */
