@@ -154,14 +154,17 @@ export class Link {
     try {
       this.bytesOut += await this.#greeting.say(connection, resumes);
     } catch (error) {
+      const isAttempt = this.#attempt === connection;
+      if (isAttempt) this.#clearAttempt();
       connection.close();
-      if (this.#attempt === connection) this.#attemptFailed(new SegueError("token", `There is no token to show: ${error?.message ?? error}`, true));
+      if (isAttempt) this.#attemptFailed(new SegueError("token", `There is no token to show: ${error?.message ?? error}`, true));
     }
   }
 
   /** @param {Connection} connection */
   #attemptTimedOut(connection) {
     if (this.#attempt !== connection) return;
+    this.#clearAttempt();
     // With a resumption under way a close frame could end the session that it has just taken over.
     if (connection.phase === "open" && connection.resumeToken !== null) this.#others.add(connection);
     else connection.close();
@@ -232,8 +235,7 @@ export class Link {
   #take(connection, data) {
     const error = connection.reader.take(data);
     if (error === null || connection !== this.current) return;
-    connection.close(error.closeCode, error.fault);
-    this.#finish(new SegueError("protocol", `The relay sent what is no frame: ${error.fault}`));
+    this.#teardown(error.closeCode, error.fault, error.fault, new SegueError("protocol", `The relay sent what is no frame: ${error.fault}`));
   }
 
   /** @param {Connection} connection @param {string | Uint8Array} data */
@@ -311,6 +313,7 @@ export class Link {
       this.#greet(connection, false);
       return;
     }
+    this.#clearAttempt();
     this.#letGo(connection);
     if (verdict === "never" && !stays) this.#finish(error);
     else this.#attemptFailed(error);
@@ -375,11 +378,7 @@ export class Link {
 
   /** @param {SegueError} error it does not go on */
   #finish(error) {
-    const first = this.state === "connecting";
-    this.#teardown(1000, "");
-    this.#setState("closed", error.message);
-    this.#wanted.reject(error);
-    this.owner.ended(error, first);
+    this.#teardown(1000, "", error.message, error);
   }
 
   /** @param {number} code @param {string} reason @returns {Promise<void>} */
@@ -390,26 +389,27 @@ export class Link {
     }
     const error = new SegueError("closed", "The client was closed.");
     const over = this.current?.whenEnded(this.options) ?? Promise.resolve();
-    this.#teardown(code, reason);
-    this.#setState("closed", reason || "closed");
-    this.#wanted.reject(error);
-    this.owner.ended(error, false);
+    this.#teardown(code, reason, reason || "closed", error);
     return over;
   }
 
-  /** @param {number} code @param {string} reason */
-  #teardown(code, reason) {
+  /** @param {number} code @param {string} reason for the relay @param {string} why for who looks at the state @param {SegueError} error */
+  #teardown(code, reason, why, error) {
     this.#retryTimer.clear();
-    const attempt = this.#attempt;
+    const connections = [this.current, this.#attempt, ...this.#others];
     this.#clearAttempt();
-    this.#greeting.resumeToken = null;
-    for (const connection of [this.current, attempt, ...this.#others]) {
+    this.#greeting.reset();
+    this.current = null;
+    // First of all: what is closed now is no loss.
+    this.#setState("closed", why);
+    for (const connection of connections) {
       if (!connection) continue;
       connection.deaf = true;
       connection.held = null;
       connection.close(code, reason);
     }
-    this.current = null;
+    this.#wanted.reject(error);
+    this.owner.ended(error);
   }
 
   /** @param {string} state @param {string} reason */
