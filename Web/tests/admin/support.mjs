@@ -19,6 +19,7 @@ export class Clock {
 
   /** Lets time pass, and what is due happen. */
   async pass(milliseconds) {
+    await settle();
     const end = this.now + milliseconds;
     for (;;) {
       const [key, due] = [...this.#timers].filter(([, timer]) => timer.at <= end).sort((one, other) => one[1].at - other[1].at)[0] ?? [];
