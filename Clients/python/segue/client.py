@@ -25,6 +25,7 @@ from .session import Session
 Token = str | Callable[[], "str | Awaitable[str]"]
 Event = Mapping[str, Any]
 ANSWER_SECONDS_MAX = 15.0
+STREAM_END_SECONDS = 3.0
 
 
 class _Requests(Requests):
@@ -75,8 +76,9 @@ class Client:
             random,
         )
         self._session.on_event, self._session.on_frame, self._session.on_end = self._event, self._frame, self._ended
+        self._session.model.on_left, self._session.model.on_ended = self._left, self._stream_ended
         self.requests: Requests = _Requests(self)
-        self._frames: WeakSet[Feed[tuple[Stream, Frame]]] = WeakSet()
+        self._media: WeakSet[Feed[tuple[Stream, Frame | None]]] = WeakSet()
         self._events: WeakSet[Feed[Event]] = WeakSet()
 
     # Connecting
@@ -187,9 +189,15 @@ class Client:
     # What comes
 
     def frames(self, length_max: int = 4_096) -> Feed[tuple[Stream, Frame]]:
-        """Every frame that comes from now on, configurations included, each with its stream: `async for stream, frame in client.frames()`."""
-        feed: Feed[tuple[Stream, Frame]] = Feed(length_max)
-        return self._add(self._frames, feed)
+        """Every frame that comes from now on, configurations included, each with its stream: `async for stream, frame in client.frames()`.
+
+        It ends when the room is left, whoever has ended that.
+        """
+        return cast("Feed[tuple[Stream, Frame]]", self._add(self._media, Feed(length_max, lambda item: item[1] is not None)))
+
+    def media(self, length_max: int = 4_096) -> Feed[tuple[Stream, Frame | None]]:
+        """As `frames`, and None in place of a frame when nothing more comes of a stream: some seconds after its end."""
+        return self._add(self._media, Feed(length_max))
 
     def events(self, *kinds: str, length_max: int = 1_024) -> Feed[Event]:
         """The relay's events of these types (all: without any) from now on, after the room model took them.
@@ -225,13 +233,27 @@ class Client:
         for feed in list(self._events):
             feed.put(event)
 
-    def _frame(self, stream: Stream, frame: Frame) -> None:
-        for feed in list(self._frames):
+    def _frame(self, stream: Stream, frame: Frame | None) -> None:
+        for feed in list(self._media):
             feed.put((stream, frame))
 
+    def _stream_ended(self, stream: Stream) -> None:
+        """What is queued, or in a buffer of the relay's, may still come (sections 3.12, 6.5)."""
+
+        def over() -> None:
+            if self.room:
+                self.room.forget(stream)
+            self._frame(stream, None)
+
+        asyncio.get_running_loop().call_later(STREAM_END_SECONDS, over)
+
+    def _left(self) -> None:
+        for feed in list(self._media):
+            feed.end()
+        self._media.clear()
+
     def _ended(self, fault: Exception | None) -> None:
-        for frames in list(self._frames):
-            frames.end(fault)
+        for media in list(self._media):
+            media.end(fault)
         for events in list(self._events):
             events.end(fault)
-

@@ -31,6 +31,9 @@ class Model:
     def __init__(self, send: Callable[[bytes], Awaitable[None]]) -> None:
         self.room: Room | None = None
         self.publications: dict[int, Publication] = {}
+        # Called when there is no room any more, and when a stream of it has ended.
+        self.on_left: Callable[[], None] = lambda: None
+        self.on_ended: Callable[[Stream], None] = lambda stream: None
         # What `join` was asked with, and the subscriptions that hold for streams to come: for a new session.
         self.joined: Mapping[str, Any] | None = None
         self.wishes: list[Mapping[str, Any]] = []
@@ -46,7 +49,7 @@ class Model:
     def answered(self, asked: Asked, answer: Mapping[str, Any]) -> None:
         if asked.kind == "join":
             if self.room is None or self.room.state == "left":
-                self.room = Room(answer["room"], answer["participant"], answer["role"])
+                self.room = Room(answer["room"], answer["participant"], answer["role"], on_ended=self.on_ended)
             self.room.fill(answer)
             self.joined = asked.members
         elif asked.kind == "leave":
@@ -84,6 +87,7 @@ class Model:
         self.publications.clear()
         self.wishes.clear()
         self._guards.clear()
+        self.on_left()
 
     def event(self, event: Mapping[str, Any]) -> None:
         kind = event["type"]

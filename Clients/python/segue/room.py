@@ -6,10 +6,11 @@ Follows the answers to `join` and `hello`, and the events (protocol sections 3.4
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
+from . import messages
 from .frames import Frame, Kind, serial_difference
 
 TIMESCALES = {"audio": 48_000, "video": 90_000, "data": 1_000_000}
@@ -69,7 +70,7 @@ class Stream:
     codec: str
     participant: Participant | None
     source: str | None = None
-    description: Mapping[str, Any] = field(default_factory=dict)
+    description: messages.StreamDescription = field(default_factory=lambda: messages.StreamDescription())
     layers: tuple[Mapping[str, Any], ...] = ()
     priority: str = "medium"
     configuration: bytes | None = None
@@ -100,7 +101,7 @@ def participant_of(entry: Mapping[str, Any]) -> Participant:
 class Room:
     """`state` is "joined", "waiting" (in the lobby) or "left". Objects of participants and streams stay the same as long as their numbers do."""
 
-    def __init__(self, name: str, me: int, role: str, state: str = "waiting") -> None:
+    def __init__(self, name: str, me: int, role: str, state: str = "waiting", on_ended: Callable[[Stream], None] = lambda stream: None) -> None:
         self.name, self.me, self.role, self.state = name, me, role, state
         self.locked = False
         self.participants: dict[int, Participant] = {}
@@ -111,6 +112,7 @@ class Room:
         # For hosts: who waits in the lobby.
         self.lobby: dict[int, Participant] = {}
         self._ended: OrderedDict[int, Stream] = OrderedDict()
+        self._on_ended = on_ended
 
     def fill(self, entry: Mapping[str, Any]) -> None:
         """Takes the answer to `join`, `room.admitted` or the room in `resumed`: all that there is, in place of what was."""
@@ -185,7 +187,7 @@ class Room:
     def mixed(self, entry: Mapping[str, Any] | None) -> None:
         """Takes `mix` of an answer (section 6.5)."""
         if entry is None or self.mix is None or self.mix.number != entry["stream"]:
-            self.mix = None if entry is None else Stream(entry["stream"], "audio", entry["codec"], None, description=dict(entry))
+            self.mix = None if entry is None else Stream(entry["stream"], "audio", entry["codec"], None, description=cast(messages.StreamDescription, entry))
 
     def stream(self, number: int) -> Stream | None:
         """The stream of a frame: open, or ended with frames that still come, or the mix."""
@@ -208,3 +210,9 @@ class Room:
             self._ended[number] = stream
             while len(self._ended) > ENDED_KEPT:
                 self._ended.popitem(last=False)
+            self._on_ended(stream)
+
+    def forget(self, stream: Stream) -> None:
+        """Frames of a stream that has ended are not waited for any more."""
+        if self._ended.get(stream.number) is stream:
+            del self._ended[stream.number]

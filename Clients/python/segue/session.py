@@ -52,7 +52,7 @@ class Session:
         self.on_end: Callable[[Exception | None], None] = lambda fault: None
         self._urls, self._context, self._token, self._greeting, self._limits = urls, context, token, greeting, limits
         self._reconnect_seconds, self._report_seconds, self._random = reconnect_seconds, report_seconds, random
-        self._model = Model(self._send_media)
+        self.model = Model(self._send_media)
         self._connection: Connection | None = None
         # A second connection that is to replace the first, and whether it goes on with the same session.
         self._successor: tuple[Connection, bool] | None = None
@@ -70,11 +70,11 @@ class Session:
 
     @property
     def room(self) -> Room | None:
-        return self._model.room
+        return self.model.room
 
     @property
     def publications(self) -> dict[int, Publication]:
-        return self._model.publications
+        return self.model.publications
 
     @property
     def statistics(self) -> Mapping[str, Any]:
@@ -84,9 +84,9 @@ class Session:
             "bytesIn": self._counts["bytesIn"] + (now.bytes_in if now else 0),
             "bytesOut": self._counts["bytesOut"] + (now.bytes_out if now else 0),
             "roundTripMilliseconds": best and best.round_trip,
-            "congested": self._model.congested,
-            "bitrate": self._model.bitrate,
-            "strays": self._model.strays,
+            "congested": self.model.congested,
+            "bitrate": self.model.bitrate,
+            "strays": self.model.strays,
         }
 
     # Beginning and end
@@ -201,7 +201,7 @@ class Session:
         if isinstance(message, bytes):
             arrived = time.monotonic()
             for frame in unpacker.take(message):
-                if (stream := self._model.frame(frame, arrived)) is not None:
+                if (stream := self.model.frame(frame, arrived)) is not None:
                     self.on_frame(stream, frame)
             return
         received = parse(message)
@@ -221,11 +221,11 @@ class Session:
         if answer["type"] == "error":
             future.set_exception(refusal(asked.kind, answer))
             return
-        self._model.answered(asked, answer)
+        self.model.answered(asked, answer)
         future.set_result(answer)
 
     def _event(self, event: Mapping[str, Any]) -> None:
-        self._model.event(event)
+        self.model.event(event)
         self.on_event(event)
         if event["type"] == "goaway":
             self._can_resume = False
@@ -241,7 +241,7 @@ class Session:
         return await Connection.open(self._urls[0], self._context, token, hello, self._limits)
 
     def _resume(self) -> dict[str, Any]:
-        return {"token": self.welcome["resumeToken"], "received": self._model.received()}
+        return {"token": self.welcome["resumeToken"], "received": self.model.received()}
 
     def _adopt(self, connection: Connection) -> None:
         if self._connection:
@@ -283,7 +283,7 @@ class Session:
         self.on_event({"type": "client.lost", "reason": str(fault)})
         now = asyncio.get_running_loop().time
         begun, backoff = now(), Backoff(self._random)
-        can_resume = isinstance(fault, ConnectionLost) and self._can_resume and not self._model.is_restarting and "resumeToken" in self.welcome
+        can_resume = isinstance(fault, ConnectionLost) and self._can_resume and not self.model.is_restarting and "resumeToken" in self.welcome
         while now() < begun + self._reconnect_seconds:
             await asyncio.sleep(backoff.next())
             can_resume = can_resume and now() < begun + self.welcome.get("resumeMilliseconds", 0) / 1_000
@@ -314,12 +314,12 @@ class Session:
         self._can_resume = True
         if not is_resumed:
             self.clock.forget()
-            self._model.restart()
+            self.model.restart()
             self._start(self._restart())
             return
         self._counts["resumptions"] += 1
         try:
-            entries = self._model.resumed(self.welcome["resumed"])
+            entries = self.model.resumed(self.welcome["resumed"])
         except (KeyError, TypeError, ValueError, AttributeError) as fault:
             raise MessageError("welcome lacks what was resumed") from fault
         self._start(self._resume_publications(entries))
@@ -332,7 +332,7 @@ class Session:
 
     async def _restart(self) -> None:
         """A new session is brought to where the old one was. When it is lost meanwhile, the next one begins with what is left to do."""
-        model = self._model
+        model = self.model
         if model.joined is not None:
             await self.exchange(Asked("join", model.joined), ANSWER_SECONDS_MAX)
             while self.room and self.room.state == "waiting":
