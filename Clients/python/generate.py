@@ -31,6 +31,7 @@ from __future__ import annotations
 
 '''
 SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
+KINDS = {str: "string", int: "integer", bool: "boolean", float: "number"}
 
 
 def words(name: str) -> list[str]:
@@ -139,6 +140,10 @@ def messages_text(document: dict[str, Any]) -> str:
     shared = [name for name in document["components"]["schemas"] if not name.startswith("refusal.")]
     for name in shared:
         types.shared(name)
+    for name, schema in document["components"]["schemas"].items():
+        if name.startswith("refusal."):
+            # What some refusals have beside what all have; there the values are those of the refusal.
+            errors |= {member: {"type": KINDS[type(inner["const"])]} for member, inner in schema["properties"].items() if member not in errors}
     types.object({"properties": errors, "required": ["type", "code", "message", "retry"]}, "ErrorMessage")
     text = HEAD.format(what="The control messages of the protocol as TypedDicts. Members are named as on the wire.", version=document["info"]["version"])
     text += "import sys\nfrom typing import Any, Literal, TypedDict, Union\n\nif sys.version_info >= (3, 11):\n    from typing import NotRequired\nelse:\n"

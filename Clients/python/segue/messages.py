@@ -1532,6 +1532,8 @@ class ErrorMessage(TypedDict):
     message: str
     # Whether the same request may succeed later.
     retry: bool
+    fourCharCode: NotRequired[str]
+    status: NotRequired[int]
 
 
 Request = Union[

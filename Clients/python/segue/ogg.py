@@ -18,6 +18,8 @@ PAGE_SAMPLES, PAGE_SEGMENTS_MAX, SEGMENT_BYTES = RATE, 255, 255
 PACKET_SAMPLES_MAX = RATE * 120 // 1_000
 # The shortest Opus frame, 2.5 ms: gaps that are no multiple of it cannot be filled (RFC 7845 section 4.1).
 UNIT = 120
+# What libopus looks ahead by default: a decoder drops so much at the beginning.
+PRE_SKIP = 312
 # How much longer than the time that has passed a gap may be; beyond it the timestamps have begun anew.
 GAP_SLACK_SECONDS = 5.0
 
@@ -89,7 +91,7 @@ def lost_packets(toc: int, samples: int) -> Iterator[bytes]:
         samples -= count * frame_samples(toc)
 
 
-def head(channels: int = 1, rate: int = RATE, pre_skip: int = 0) -> bytes:
+def head(channels: int = 1, rate: int = RATE, pre_skip: int = PRE_SKIP) -> bytes:
     """An OpusHead (RFC 7845 section 5.1) of one stream: what is sent as configuration, too (protocol section 5.5)."""
     return HEAD_MAGIC + struct.pack("<BBHIhB", 1, channels, pre_skip, rate, 0, 0)
 
