@@ -57,9 +57,13 @@ class Model:
         elif asked.kind == "publish":
             publication = asked.publication or Publication(answer["stream"], asked.members, self._send)
             self.publications[answer["stream"]] = publication
+            if self.room:
+                self.room.publish({**asked.members, "stream": answer["stream"], "participant": self.room.me})
         elif asked.kind == "unpublish":
             if (ended := self.publications.pop(answer["stream"], None)) is not None:
                 ended.is_ended = True
+            if self.room:
+                self.room.end(answer["stream"])
         elif asked.kind == "subscribe":
             self._subscribed(asked.members, answer)
         elif asked.kind == "unsubscribe" and asked.members.get("all"):

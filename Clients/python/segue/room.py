@@ -129,9 +129,9 @@ class Room:
             self.participants[found.number] = known
         gone = set(self.streams) - {stream["stream"] for stream in entry["streams"]}
         for number in gone:
-            self._end(number)
+            self.end(number)
         for stream in entry["streams"]:
-            self._publish(stream)
+            self.publish(stream)
 
     def apply(self, event: Mapping[str, Any]) -> None:
         """Takes an event; what it does not know, it passes over (section 3). Raises KeyError for one that lacks what it must have."""
@@ -142,9 +142,9 @@ class Room:
         elif kind == "participant.left":
             self.participants.pop(event["participant"], None)
         elif kind == "stream.published":
-            self._publish(event)
+            self.publish(event)
         elif kind == "stream.ended":
-            self._end(event["stream"])
+            self.end(event["stream"])
         elif kind == "participant.changed" and who:
             who.role, who.muted = event["role"], frozenset(event.get("muted", ()))
             self.role = who.role if who.number == self.me else self.role
@@ -179,7 +179,7 @@ class Room:
 
     def _clear(self) -> None:
         for number in list(self.streams):
-            self._end(number)
+            self.end(number)
         self.participants.clear()
         self.lobby.clear()
         self.speakers, self.mix = [], None
@@ -195,7 +195,8 @@ class Room:
             return self.mix
         return self.streams.get(number) or self._ended.get(number)
 
-    def _publish(self, entry: Mapping[str, Any]) -> None:
+    def publish(self, entry: Mapping[str, Any]) -> None:
+        """Of somebody else by event; of oneself by the answer to `publish`."""
         number = entry["stream"]
         if number in self.streams:
             return
@@ -204,7 +205,7 @@ class Room:
         stream.priority = entry.get("priority", "medium")
         self.streams[number] = stream
 
-    def _end(self, number: int) -> None:
+    def end(self, number: int) -> None:
         if (stream := self.streams.pop(number, None)) is not None:
             stream.is_ended = True
             self._ended[number] = stream
