@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import heard, python_client
+from support import frame_log, heard, python_client
 from support.breakable import Breakable
 from support.delayed import Delayed
 from support.heard import Listener, Program
@@ -412,17 +412,18 @@ def test_the_echo_bot_says_back_what_a_speaker_said_and_never_itself(stage: Stag
         for stream in echoes:
             listener.event("stream.ended", stream=stream, seconds=60)
         assert "stream.published" not in listener.types(), "an echo of an echo"
-        frames = {stream: [frame for frame in listener.frames if frame.kind == AUDIO and frame.stream == stream] for stream in (spoken, *echoes)}
+        media = [frame_log.parse_frame(frame.message) for frame in listener.frames if frame.kind == AUDIO]
+        frames = {stream: [frame for frame in media if frame.stream == stream] for stream in (spoken, *echoes)}
         for stream in echoes:
             said = {frame.payload for frame in frames[spoken]}
             assert len(frames[stream]) > 100 and all(frame.payload in said for frame in frames[stream])
             samples = sound([frame.payload for frame in frames[stream]])[9_600:]
             assert heard.level_of(samples, 600) > -20 > heard.level_of(samples, 900)
-            times = [int.from_bytes(frame.message[12:16], "big") for frame in frames[stream]]
+            times = [frame.timestamp for frame in frames[stream]]
             assert all((later - earlier) % 960 == 0 and later > earlier for earlier, later in zip(times, times[1:], strict=False))
-        first = {stream: next(place for place, frame in enumerate(listener.frames) if frame.kind == AUDIO and frame.stream == stream) for stream in frames}
-        # At least 1.5 s of speech came before the first of it was said back.
-        assert all(sum(frame.stream == spoken for frame in listener.frames[: first[stream]]) > 75 for stream in echoes)
+            # At least 1.5 s of speech came before the first of it was said back.
+            first = media.index(frames[stream][0])
+            assert sum(frame.stream == spoken for frame in media[:first]) > 75
         bot.stop()
         other.stop(signal.SIGTERM)
         listener.event("participant.left", reason="left")
