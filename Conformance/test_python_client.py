@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -531,3 +532,84 @@ def test_a_bot_ends_with_its_room_and_tells_in_a_line_why_it_could_not_come(stag
         with Bot("recorder_bot.py", stage, room, "ben", "--out", tmp_path) as bot:
             bot.process.wait(30)
             assert bot.process.returncode == 1 and bot.text().startswith("Refused: join: room_locked"), bot.text()
+
+
+# An agent that is spoken with
+
+ANSWER = """
+import array, math, os, sys, wave
+folder, seconds, who = sys.argv[1:]
+said = sys.stdin.buffer.read()
+with open(f"{folder}/{len(os.listdir(folder))}-{who.rsplit(':', 1)[1]}.wav", "wb") as file:
+    file.write(said)
+# Two periods of 700 Hz at 22,050 Hz, again and again.
+tone = array.array("h", (round(9000 * math.sin(2 * math.pi * at * 2 / 63)) for at in range(63)))
+with wave.open(sys.stdout.buffer, "wb") as answer:
+    answer.setnchannels(1), answer.setsampwidth(2), answer.setframerate(22050)
+    answer.writeframes(tone.tobytes() * (350 * int(seconds)))
+"""
+
+
+class Speaker:
+    """Speaks tones into a room, with silence after them, and keeps what the agent says."""
+
+    def __init__(self, client: Client, says_level: bool):
+        self.client, self.says_level = client, says_level
+        self.encoder, self.place = heard.OpusEncoder(), 0
+        self.answers: list[segue.Frame] = []
+
+    async def come(self, room: str) -> None:
+        there = await self.client.join(room)
+        await until("the agent", lambda: any(stream.source == "agent" for stream in there.streams.values()))
+        await self.client.subscribe(sources=["agent"])
+        self.voice = await self.client.publish("audio", "opus", source="microphone")
+        self.frames, self.taking = collect(self.client)
+        # The agent's subscription takes its time.
+        await self.say(np.zeros(48_000), voice=False)
+
+    async def say(self, samples: np.ndarray, *, voice: bool) -> None:
+        for place in range(0, len(samples) - 959, 960):
+            level = {"level": -20 if voice else -90, "voice": voice} if self.says_level else {}
+            await self.voice.send(self.encoder.encode(samples[place : place + 960]), self.place, **level)
+            self.place += 960
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("silence", ["sent", "not sent", "no levels"])
+def test_the_agent_hears_each_utterance_and_is_silent_when_somebody_speaks(stage: Stage, room: str, tmp_path: Path, silence: str) -> None:
+    """Two utterances. The answer to the first would take 30 s, and the second begins when it has begun. Ends of speech are told by the header's voice bit, by
+    frames that do not come any more (DTX), or by the samples where the header says nothing."""
+    folder, script = tmp_path / "said", tmp_path / "answer.py"
+    folder.mkdir()
+    script.write_text(ANSWER)
+    command = f"{sys.executable} {script} {folder} 30"
+
+    async def work() -> None:
+        async with stage.client("ann") as ann:
+            speaker = Speaker(ann, silence != "no levels")
+            await speaker.come(room)
+            for hertz, number in ((440, 1), (880, 2)):
+                await speaker.say(heard.tone(hertz, 1.0), voice=True)
+                if silence != "not sent":
+                    await speaker.say(np.zeros(48_000 + 4_800), voice=False)
+                await until("an answer", lambda so_far=len(speaker.frames): len(speaker.frames) >= so_far + 25, 40)
+                assert len(list(folder.iterdir())) == number
+            # A third that is not finished silences it.
+            await speaker.say(heard.tone(440, 0.5), voice=True)
+            talking = asyncio.create_task(speaker.say(heard.tone(440, 3.0), voice=True))
+            await asyncio.sleep(1)
+            so_far = len(speaker.frames)
+            await talking
+            assert len(speaker.frames) == so_far < 2_000, "it goes on to speak while somebody else does"
+            answer = sound([frame.payload for frame in speaker.frames[-100:]])[4_800:]
+            assert heard.level_of(answer, 700) > -20 and all(frame.voice and frame.level > -20 for frame in speaker.frames)
+            assert sum(bool(frame.flags & Flag.DISCONTINUITY) for frame in speaker.frames) == 2, "each answer begins anew"
+
+    with Bot("voice_agent.py", stage, room, "ben", "--answer", command) as bot:
+        run(work())
+        bot.stop()
+    for name, hertz in (("0-ann.wav", 440), ("1-ann.wav", 880)):
+        made = subprocess.run(["ffmpeg", "-v", "error", "-i", folder / name, "-f", "f32le", "-"], capture_output=True, timeout=60, check=True)
+        samples = np.frombuffer(made.stdout, "<f4")
+        start, end = heard.heard_from_to(heard.envelope(samples, hertz), 0.05)
+        assert abs(end - start - 1) < 0.15 and start < 0.5 and len(samples) / 48_000 < 2, (start, end, len(samples))

@@ -131,6 +131,10 @@ class Connection:
             message = await asyncio.wait_for(self._socket.recv(), SILENCE_SECONDS_MAX)
         except asyncio.TimeoutError:
             raise ConnectionLost(f"nothing came for {SILENCE_SECONDS_MAX:.0f} s") from None
+        except ConcurrencyError:
+            # It is being closed, and what comes until then is dropped.
+            await self._socket.wait_closed()
+            raise Closed(1000, "closed by this side") from None
         except ConnectionClosed as end:
             raise _end(end) from None
         self.bytes_in += len(message)
