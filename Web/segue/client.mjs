@@ -348,7 +348,12 @@ export class SegueClient extends EventTarget {
     if (frame.kind !== "configuration" && !this.#received.take(frame)) return;
     this.#counts.framesIn += 1;
     if (frame.kind === "data") this.chat.take(frame, this.room?.streams.get(frame.stream));
-    this.onFrame?.(frame);
+    try {
+      this.onFrame?.(frame);
+    } catch (error) {
+      // The callback's own affair: the frames behind it come all the same.
+      reportError(error);
+    }
   }
 
   /** @param {SegueError} error */
@@ -365,5 +370,15 @@ export class SegueClient extends EventTarget {
   /** @param {string} type @param {unknown} detail */
   #dispatch(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+/** As a browser does of what listeners throw; where there is no such function, as an error that nobody has caught. @param {unknown} error */
+function reportError(error) {
+  if (typeof globalThis.reportError === "function") globalThis.reportError(error);
+  else {
+    queueMicrotask(() => {
+      throw error;
+    });
   }
 }
