@@ -36,7 +36,7 @@ export class Table {
     new ResizeObserver(() => {
       const scrolls = this.scroller.scrollWidth > this.scroller.clientWidth;
       setAttribute(this.scroller, "tabindex", scrolls ? "0" : null);
-      setAttribute(this.scroller, "role", scrolls ? "region" : null);
+      setAttribute(this.scroller, "role", scrolls ? "group" : null);
       setAttribute(this.scroller, "aria-label", scrolls ? caption : null);
     }).observe(table);
     this.node = element("div", {}, this.scroller, this.#empty);
