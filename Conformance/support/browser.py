@@ -253,6 +253,26 @@ class Browser:
     def type(self, test: str, text: str) -> None:
         self.command("POST", f"/element/{self.element(control(test))}/value", {"text": text})
 
+    def text(self, test: str) -> str:
+        """What people read in what is marked by `data-test`; nothing where it is not there."""
+        return self.get(f'document.querySelector("{control(test)}")?.innerText ?? ""')
+
+    def attribute(self, test: str, name: str) -> str | None:
+        return self.get(f'document.querySelector("{control(test)}")?.getAttribute("{name}") ?? null')
+
+    def is_visible(self, test: str) -> bool:
+        return self.get(f'document.querySelector("{control(test)}")?.checkVisibility() ?? false')
+
+    def open_panel(self, button: str, content: str) -> None:
+        if not self.is_visible(content):
+            self.click(button)
+        self.judge(f"{content} to be shown", lambda: self.is_visible(content), bool)
+
+    def close_panel(self, button: str, content: str) -> None:
+        if self.is_visible(content):
+            self.click(button)
+        self.judge(f"{content} to be gone", lambda: self.is_visible(content), lambda there: not there)
+
     def screenshot(self, path: Path) -> Path:
         path.write_bytes(base64.b64decode(self.command("GET", "/screenshot")))
         return path
@@ -268,6 +288,14 @@ class Browser:
 
     def desktop(self) -> None:
         self.devtools("Emulation.clearDeviceMetricsOverride")
+
+    def lay_out(self, layout: str) -> None:
+        """`light`, `dark`, or `phone`: a phone's width, light."""
+        self.colour_scheme("dark" if layout == "dark" else "light")
+        if layout == "phone":
+            self.phone()
+        else:
+            self.desktop()
 
     # What went wrong
 
@@ -296,6 +324,12 @@ class Browser:
             if int(fields[3]) == self.driver.pid:
                 ticks += int(fields[11]) + int(fields[12])
         return ticks / os.sysconf("SC_CLK_TCK")
+
+    def __enter__(self) -> Browser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         if self.session:
