@@ -45,6 +45,15 @@ class Caller:
         tone = self.browser.run("return await segue.media.test.playedSpectrum();") or {}
         return tone.get("hertz") or 0.0, tone.get("level") if tone.get("level") is not None else -127.0
 
+    def heard_of(self, other: Caller) -> tuple[float, float]:
+        """As `heard`, of the other's voice alone."""
+        tone = self.browser.run(
+            """const stream = [...segue.client.room.streams.values()].find((s) => s.participant === arguments[0] && s.kind === "audio");
+            return stream ? await segue.media.test.playedFrom(stream.stream) : null;""",
+            other.participant,
+        )  # fmt: skip
+        return (tone or {}).get("hertz") or 0.0, (tone or {}).get("level") or -127.0
+
     def hears(self, other: Caller, seconds: float = 40) -> None:
         def is_tone(tone: object) -> bool:
             hertz, level = tone

@@ -72,5 +72,5 @@ class Site:
         """Ends the relay and starts another on the same port, with nothing of the old one's sessions."""
         port, identity = self.relay.port, self.relay.identity
         stop(self.relay)
-        config = self.config | {"listen": [f"127.0.0.1:{port}"]}
+        config = self.config | {"listen": [f"{self.config['listen'][0].rpartition(':')[0]}:{port}"]}
         self.relay = start_relay("site-again", config=config, authority=self.authority.certificate, identity=identity)
