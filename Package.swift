@@ -106,7 +106,7 @@ let package = Package(
                 "Reactor",
                 "Signalling",
                 "CLinux",
-                "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
+                "TLSTransport", "HTTPProtocol", "JOSE", "COpenSSL", "CNghttp2", "COpus",
             ],
             swiftSettings: strict),
 

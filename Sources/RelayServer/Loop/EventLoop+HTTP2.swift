@@ -164,7 +164,11 @@ extension EventLoop {
         var fields: [HTTP2Field] = [("date", date.current())]
         for field in response.head.fields.lines where field.name != "connection" { fields.append((field.name, field.value)) }
         guard session.respond(id, status: response.head.status.code, fields: fields, endOfStream: response.body.isEmpty) else { return }
-        if !response.body.isEmpty {
+        if response.body.count > EventLoop.egressBytes {
+            // Behind every WebSocket that says nothing about its urgency, and in turns with others of its kind.
+            session.setUrgency(id, 4 + session.priority(id).urgency / 2)
+            session.endStream(id, content: response.body)
+        } else if !response.body.isEmpty {
             _ = unsafe response.body.withUnsafeBytes { unsafe session.write(id, $0) }
             session.endStream(id)
         }

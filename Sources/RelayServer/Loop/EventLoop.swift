@@ -39,6 +39,8 @@ final class EventLoop {
     var context: TLSContext
     /// Whose bearer tokens are believed; `nil`: nobody's.
     var tokens: TokenVerifier?
+    /// The web client; `nil`: none is served.
+    var web: WebFiles?
     /// Who may do what.
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
@@ -363,6 +365,7 @@ final class EventLoop {
         case .adminFinding(let token, let finding): found(token, finding)
         case .reload(let context): reload(context)
         case .tokens(let verifier): adopt(verifier)
+        case .web(let files): web = files
         case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true

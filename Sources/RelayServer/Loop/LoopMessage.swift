@@ -90,6 +90,7 @@ enum LoopMessage: Sendable {
     case reload(TLSContext)
     case policy(AccessPolicy)
     case tokens(TokenVerifier)
+    case web(WebFiles)
     case drain(deadlineMilliseconds: UInt64)
     case stop
 }

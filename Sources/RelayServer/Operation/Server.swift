@@ -15,6 +15,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case auditLog(path: String, SystemFault)
     case state(StateFault)
     case tokens(JSONWebKeySetFileFault)
+    case web(WebFolderFault)
     case system(SystemFault)
 
     package var description: String {
@@ -25,6 +26,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         case .auditLog(let path, let fault): "cannot open the audit log \(path): \(AuditFile.explain(fault))"
         case .state(let fault): "\(fault)"
         case .tokens(let fault): "tokens.keys: \(fault)"
+        case .web(let fault): "web: \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -84,6 +86,7 @@ package final class Server {
             throw .tls(error)
         }
         try addTokens(configuration)
+        try addWeb(configuration)
         try start(configuration, context)
     }
 
@@ -104,6 +107,19 @@ package final class Server {
             shared.broadcast(.tokens(try TokenVerifier(settings)))
         } catch {
             throw .tokens(error)
+        }
+    }
+
+    /// The web client's files wait in the loops' mailboxes before anybody can connect. They are read anew when somebody asks, and not when one of them
+    /// changes: a new version is many files, and half of it is none.
+    private func addWeb(_ configuration: ServerConfiguration) throws(ServerFault) {
+        guard let path = configuration.webFolder else { return }
+        let folder = WebFolder(path: path, limits: configuration.limits)
+        reloads.add(Reloads.Part(.web, files: []) { [shared] in shared.broadcast(.web(try folder.read())) })
+        do {
+            shared.broadcast(.web(try folder.read()))
+        } catch {
+            throw .web(error)
         }
     }
 
