@@ -98,6 +98,25 @@ def meeting(module_meeting: Meeting) -> Iterator[Meeting]:
     module_meeting.site.relay.assert_healthy()
 
 
+def test_faults_of_a_page_would_be_found(meeting: Meeting) -> None:
+    """Otherwise their absence would say nothing."""
+    meeting.expected = "made here|policy violation: |Content Security Policy"
+    browser = meeting.ben.browser
+    browser.run(
+        """setTimeout(() => { throw new Error("made here"); });
+        Promise.reject(new Error("made here, and kept"));
+        const page = document.createElement("a");
+        try { page.innerHTML = "<b>text</b>"; } catch {}
+        page.setAttribute("style", "color: red");
+        const script = document.createElement("img");
+        script.src = "https://elsewhere.example/made-here.png";
+        document.body.append(script);
+        script.remove();"""
+    )
+    for found in ("Uncaught Error: made here", "in promise", "style-src-attr", "img-src"):
+        browser.judge(found, lambda: [fault for fault in browser.faults() if found in fault], bool)
+
+
 def test_they_see_and_hear_each_other(meeting: Meeting) -> None:
     ann, ben = meeting.callers
     ann.sees(ben)
@@ -105,7 +124,7 @@ def test_they_see_and_hear_each_other(meeting: Meeting) -> None:
     ann.hears(ben)
     ben.hears(ann)
     sessions = {session["identity"]["name"]: session for session in meeting.sessions()}
-    assert set(sessions) == {"urn:segue:client:ann", "ben"}, sessions
+    assert set(sessions) == {"urn:segue:client:ann", "token:ben"}, sessions
 
 
 def test_the_page_shows_the_transport_that_the_relay_sees(meeting: Meeting) -> None:

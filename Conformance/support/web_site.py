@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ AUDIENCE, ISSUER = "segue", "https://id.example"
 
 
 def web_folder() -> Path:
-    """What is served: the web client with the jitter buffer as WebAssembly, assembled by Deploy/web if anything is newer."""
+    """What is served: the web client with the jitter buffer as WebAssembly, assembled by Deploy/web; or what BROWSER_WEB names."""
+    if named := os.environ.get("BROWSER_WEB"):
+        return Path(named).absolute()
     done = subprocess.run([REPOSITORY / "Deploy/web"], cwd=REPOSITORY, capture_output=True, text=True, timeout=ASSEMBLE_SECONDS_MAX)
     assert done.returncode == 0, done.stdout + done.stderr
     return REPOSITORY / ".build/web"
@@ -52,6 +55,8 @@ class Site:
             "listen": [listen],
             "web": str(web_folder()),
             "policy": POLICY,
+            # Pages leave when they are told that the relay goes; those that do not are not waited for long.
+            "drainMilliseconds": 2_000,
             "tls": {
                 "certificates": [{"chain": str(server.certificate), "key": str(server.key)}],
                 "clientAuthorities": [str(authority.certificate)],
