@@ -25,7 +25,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from support import emulated_link
-from support.browser import Browser, is_there
+from support.browser import Browser, is_there, shown
 from support.caller import TONE_HERTZ_MAX, Caller
 from support.forwarded import Forwarded
 from support.hosted_link import HOST_ADDRESS, HostedLink
@@ -166,7 +166,7 @@ class Evidence:
             ben.hears(ann)
         with timed(self.table, "page loaded again, until the other hears again"):
             ann.browser.reload()
-            ann.browser.wait("the page or the call", 'segue?.client?.room?.me != null || document.querySelector("[data-test~=join]")')
+            ann.browser.wait("the page or the call", f"segue.client?.room?.me != null || {shown('join')}")
             if not ann.browser.get("segue.client?.room?.me != null"):
                 ann.enter()
             ben.hears(ann)

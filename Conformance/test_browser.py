@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from support.accessibility import audit
-from support.browser import Browser, control, is_there
+from support.browser import Browser, is_there, shown
 from support.caller import Caller
 from support.relay import Relay
 from support.web_site import Site
@@ -28,6 +28,8 @@ pytestmark = [
 
 ROOM = "demo"
 WHEN_CUT_OFF = r"WebSocket|ERR_CONNECTION|ERR_HTTP2|net::ERR"
+# Of WebDriver's keys (W3C WebDriver §17.4.2).
+ENTER = "\ue007"
 LAYOUTS = ("light", "dark", "phone")
 
 
@@ -57,7 +59,7 @@ class Meeting:
     def gather(self) -> None:
         """Both are in the room, whatever a test before left behind."""
         for caller in self.callers:
-            is_in = 'globalThis.segue?.client?.state === "open" && segue.client.room?.me != null'
+            is_in = f'globalThis.segue?.client?.state === "open" && segue.client.room?.me != null && segue.client.room.name === "{ROOM}"'
             if not caller.browser.get(is_in):
                 caller.join(self.link(caller))
         for caller in self.callers:
@@ -132,7 +134,10 @@ def test_the_page_shows_the_transport_that_the_relay_sees(meeting: Meeting) -> N
     for caller in meeting.callers:
         used = sessions[caller.browser.get("segue.client.session ?? segue.client.welcome.session")]
         print(f"{caller.name}: WebSocket over {used}")
-        assert used in caller.browser.text("transport").lower()
+        caller.browser.open_panel("details", "details-panel")
+        shown_as = {"h2": "HTTP/2", "http/1.1": "HTTP/1.1"}[used]
+        caller.browser.wait(f"{shown_as} in the details", f"document.querySelector('[data-number=http]').textContent.includes({shown_as!r})")
+        caller.browser.close_panel("details", "details-panel")
 
 
 def test_no_token_stays_in_the_address(meeting: Meeting) -> None:
@@ -143,10 +148,12 @@ def test_no_token_stays_in_the_address(meeting: Meeting) -> None:
 def test_mute_is_heard_and_seen(meeting: Meeting) -> None:
     ann, ben = meeting.callers
     ben.hears(ann)
+    named = ann.browser.attribute("mute", "aria-label")
     ann.browser.click("mute")
     ben.hears_nothing()
     ben.shows(ann, "muted")
-    assert ann.browser.attribute("mute", "aria-pressed") == "true"
+    # Whoever does not see the picture on it is told by its name.
+    assert ann.browser.attribute("mute", "aria-label") != named
     ann.browser.click("mute")
     ben.hears(ann)
     ben.shows(ann, "muted", gone=True)
@@ -180,10 +187,12 @@ def test_chat_arrives_as_text(meeting: Meeting) -> None:
     ann.browser.type("chat-text", said)
     ann.browser.click("chat-send")
     for caller in meeting.callers:
-        messages = f"[...document.querySelectorAll(\"{control('chat-message')}\")].map((e) => e.textContent)"
-        caller.browser.judge("the message", lambda: caller.browser.get(messages), lambda texts: any(said in text for text in texts))
-    ben.browser.type("chat-text", "And to you\ue007")
-    ann.browser.judge("the answer", lambda: ann.browser.get(messages), lambda texts: any("And to you" in text for text in texts))
+        caller.browser.judge("the message", lambda: caller.browser.text("chat-log"), lambda text: said in text)
+    # By the key alone.
+    ben.browser.type("chat-text", f"And to you{ENTER}")
+    ann.browser.judge("the answer", lambda: ann.browser.text("chat-log"), lambda text: "And to you" in text)
+    for caller in meeting.callers:
+        caller.browser.close_panel("chat", "chat-text")
 
 
 def test_an_interruption_shows_as_held_and_ends(meeting: Meeting) -> None:
@@ -219,7 +228,7 @@ def test_a_page_that_is_loaded_again_comes_back(meeting: Meeting) -> None:
     ann, ben = meeting.callers
     before = ann.participant
     ann.browser.reload()
-    ann.browser.wait("the page or the call", f'segue?.client?.room?.me != null || document.querySelector("{control("join")}")')
+    ann.browser.wait("the page or the call", f"segue.client?.room?.me != null || {shown('join')}")
     if not ann.browser.get("segue.client?.room?.me != null"):
         ann.enter()
     print(f"participant {before}, then {ann.participant}")
@@ -241,6 +250,26 @@ def test_a_relay_that_starts_anew_is_found_again(meeting: Meeting, start_relay: 
     ben.hears(ann)
     ann.sees(ben)
     ben.sees(ann)
+
+
+def test_two_devices_pair_by_a_code(meeting: Meeting) -> None:
+    """One shows it, the other types it, and both are before a room that is theirs alone (protocol 3.14)."""
+    ann, ben = meeting.callers
+    for caller in meeting.callers:
+        caller.browser.click("leave")
+        caller.browser.wait("to have left", "segue.client?.room == null")
+        # Within the page: Ben's token is in its memory.
+        caller.browser.run('location.hash = "#/pair";')
+    ann.browser.click("pair-show")
+    code = ann.browser.judge("a code", lambda: ann.browser.text("pair-code"), bool)
+    ben.browser.type("code", code)
+    ben.browser.click("pair-enter")
+    for caller in meeting.callers:
+        caller.enter()
+    ann.hears(ben)
+    ben.hears(ann)
+    rooms = {caller.browser.get("segue.client.room.name") for caller in meeting.callers}
+    assert len(rooms) == 1 and rooms.pop().startswith("pair:")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -275,7 +304,7 @@ def test_before_and_after_a_call_is_for_everybody(meeting: Meeting) -> None:
     for place, marker in (("#/", "room"), ("#/pair", "code"), (f"#/r/{ROOM}", "join")):
         ben.open("about:blank")
         ben.open(f"https://localhost:{meeting.site.relay.port}/{place}")
-        ben.wait(place, f'document.querySelector("{control(marker)}")?.checkVisibility()')
+        ben.wait(place, shown(marker))
         for layout in LAYOUTS:
             ben.lay_out(layout)
             found += audit(ben, f"{place}, {layout}")

@@ -88,6 +88,11 @@ def control(test: str) -> str:
     return f"[data-test~='{test}']"
 
 
+def shown(test: str) -> str:
+    """A JavaScript expression: the first element so marked that is visible, or undefined."""
+    return f"[...document.querySelectorAll(\"{control(test)}\")].find((e) => e.checkVisibility({{ visibilityProperty: true }}))"
+
+
 def is_there() -> bool:
     return all(shutil.which(program) for program in ("chromium", "chromedriver", "certutil", "pk12util"))
 
@@ -243,25 +248,32 @@ class Browser:
             time.sleep(0.2)
         return last
 
-    def element(self, selector: str) -> str:
-        return self.command("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
+    def element(self, test: str) -> str:
+        """The control so marked that people can see now, when it is there."""
+        return self.wait(f"{test} to be shown", shown(test))[ELEMENT]
 
     def click(self, test: str) -> None:
-        """As a person does: it counts as a gesture. The control is named by its `data-test`."""
-        self.command("POST", f"/element/{self.element(control(test))}/click", {})
+        """As a person does: it counts as a gesture. The control is named by its `data-test`; on a phone it may be in the menu."""
+        if not self.is_visible(test) and self.is_visible("more"):
+            self.click("more")
+            test = f"menu-{test}"
+        self.command("POST", f"/element/{self.element(test)}/click", {})
 
     def type(self, test: str, text: str) -> None:
-        self.command("POST", f"/element/{self.element(control(test))}/value", {"text": text})
+        self.command("POST", f"/element/{self.element(test)}/value", {"text": text})
+
+    def clear(self, test: str) -> None:
+        self.command("POST", f"/element/{self.element(test)}/clear", {})
 
     def text(self, test: str) -> str:
         """What people read in what is marked by `data-test`; nothing where it is not there."""
-        return self.get(f'document.querySelector("{control(test)}")?.innerText ?? ""')
+        return self.get(f'({shown(test)})?.innerText ?? ""')
 
     def attribute(self, test: str, name: str) -> str | None:
-        return self.get(f'document.querySelector("{control(test)}")?.getAttribute("{name}") ?? null')
+        return self.get(f'({shown(test)})?.getAttribute("{name}") ?? null')
 
     def is_visible(self, test: str) -> bool:
-        return self.get(f'document.querySelector("{control(test)}")?.checkVisibility() ?? false')
+        return self.get(f"({shown(test)}) !== undefined")
 
     def open_panel(self, button: str, content: str) -> None:
         if not self.is_visible(content):

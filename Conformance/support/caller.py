@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .browser import Browser, control
+from .browser import Browser, shown
 
 # A fake microphone's tone and the far side's idea of it: the resolution of what is measured, and a jitter buffer that stretches time a little.
 TONE_HERTZ_MAX = 12
@@ -27,12 +27,11 @@ class Caller:
 
     def enter(self) -> None:
         """From the page before a call into the call."""
-        self.browser.wait("the page before the call", f'(e => e && !e.disabled && e.checkVisibility())(document.querySelector("{control("join")}"))')
-        if self.browser.get(f'document.querySelector("{control("name")}")?.value') != self.name:
-            self.browser.run(f'const e = document.querySelector("{control("name")}"); e.value = ""; e.dispatchEvent(new Event("input", {{ bubbles: true }}));')
-            self.browser.type("name", self.name)
+        self.browser.wait("the page before the call", f"((e) => e && !e.disabled)({shown('join')})")
+        self.browser.clear("name")
+        self.browser.type("name", self.name)
         self.browser.click("join")
-        self.browser.wait("to be in the room", 'segue.client?.state === "open" && segue.client.room?.me != null && segue.app.state?.phase !== "joining"')
+        self.browser.wait("to be in the room", 'segue.client?.state === "open" && segue.client.room?.me != null')
 
     @property
     def participant(self) -> int:
