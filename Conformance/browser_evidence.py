@@ -148,7 +148,7 @@ class Evidence:
         ben.hears(ann)
         ann.browser.click("mute")
         with timed(self.table, "mute, until it is silent at the other"):
-            ben.hears_nothing()
+            ben.hears(ann, gone=True)
         ann.browser.click("mute")
         with timed(self.table, "unmute, until it is heard"):
             ben.hears(ann)

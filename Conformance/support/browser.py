@@ -59,18 +59,20 @@ ARGUMENTS = (
 )
 
 # Runs in every page before its own scripts. What the browser forbids becomes a line of the console, which outlives the page. The microphone plays a steady
-# tone, which noise suppression takes for noise and gain control turns up: both are for voices, so the bench asks for the microphone without them.
+# tone, which noise suppression takes for noise and gain control turns up: both are for voices, so the bench asks for the microphone without them. CAMERA
+# stands for constraints of the camera.
 AT_START = """
 addEventListener("securitypolicyviolation", (event) => {
   console.error(`policy violation: ${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber} ${event.sample}`);
 });
 if (navigator.mediaDevices) {
   const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
-  navigator.mediaDevices.getUserMedia = (constraints) => {
-    if (!constraints?.audio) return ask(constraints);
-    const audio = typeof constraints.audio === "object" ? constraints.audio : {};
-    return ask({ ...constraints, audio: { ...audio, echoCancellation: false, noiseSuppression: false, autoGainControl: false } });
-  };
+  const changed = (wishes, changes) => (wishes ? { ...(typeof wishes === "object" ? wishes : {}), ...changes } : wishes);
+  navigator.mediaDevices.getUserMedia = (constraints = {}) => ask({
+    ...constraints,
+    audio: changed(constraints.audio, { echoCancellation: false, noiseSuppression: false, autoGainControl: false }),
+    video: changed(constraints.video, CAMERA),
+  });
 }
 """
 
@@ -143,9 +145,13 @@ class Browser:
         identity: Identity | None = None,
         hertz: int = 440,
         size: tuple[int, int] = (1280, 800),
+        camera: tuple[int, int, int] | None = None,
         arguments: Iterable[str] = (),
     ) -> Browser:
-        """A browser whose home is `folder`/`name`, which shows `identity` where it is asked for a certificate, and whose microphone plays a tone of `hertz`."""
+        """A browser whose home is `folder`/`name`, which shows `identity` where it is asked for a certificate, and whose microphone plays a tone of `hertz`.
+
+        `camera`: width, height and pictures a second, whatever a page asks for; None: as it asks.
+        """
         home = folder / name
         make_home(home, authorities, identity)
         tone = write_tone(home / "tone.wav", hertz)
@@ -157,13 +163,13 @@ class Browser:
         )  # fmt: skip
         browser = cls(name, home, driver, 0)
         try:
-            browser._begin(tone, size, arguments)
+            browser._begin(tone, size, camera, arguments)
         except BaseException:
             browser.close()
             raise
         return browser
 
-    def _begin(self, tone: Path, size: tuple[int, int], arguments: Iterable[str]) -> None:
+    def _begin(self, tone: Path, size: tuple[int, int], camera: tuple[int, int, int] | None, arguments: Iterable[str]) -> None:
         deadline = time.monotonic() + START_SECONDS_MAX
         while not (found := re.search(r"started successfully on port (\d+)", (self.home / "driver.log").read_text(errors="replace"))):
             assert self.driver.poll() is None and time.monotonic() < deadline, "chromedriver did not start"
@@ -184,7 +190,8 @@ class Browser:
         timeouts = {"script": SCRIPT_SECONDS_MAX * 1_000, "pageLoad": LOAD_SECONDS_MAX * 1_000, "implicit": 0}
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}, "timeouts": timeouts}
         self.session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
-        self.devtools("Page.addScriptToEvaluateOnNewDocument", source=AT_START)
+        changes = dict(zip(("width", "height", "frameRate"), camera or ()))
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", source=AT_START.replace("CAMERA", json.dumps(changes)))
 
     # WebDriver
 

@@ -8,8 +8,8 @@ from .browser import Browser, shown
 
 # A fake microphone's tone and the far side's idea of it: the resolution of what is measured, and a jitter buffer that stretches time a little.
 TONE_HERTZ_MAX = 12
-# Under this, nothing is heard (dBFS); tones come at some −13.
-SILENCE_LEVEL = -60
+# Under this, a tone is not heard (dBFS): tones come at some −13, comfort noise at −50 and below.
+SILENCE_LEVEL = -40
 # Where the picture of somebody is, or of a screen.
 TILE = '[data-participant="%d"][data-source="%s"]'
 
@@ -53,15 +53,15 @@ class Caller:
         )  # fmt: skip
         return (tone or {}).get("hertz") or 0.0, (tone or {}).get("level") or -127.0
 
-    def hears(self, other: Caller, seconds: float = 40) -> None:
-        def is_tone(tone: object) -> bool:
+    def hears(self, other: Caller, *, gone: bool = False, seconds: float = 40) -> None:
+        """The other's tone comes out; or, when `gone`, no longer does."""
+
+        def is_there(tone: object) -> bool:
             hertz, level = tone
             return abs(hertz - other.hertz) < TONE_HERTZ_MAX and level > SILENCE_LEVEL
 
-        self.browser.judge(f"to hear {other.name}'s {other.hertz} Hz", self.heard, is_tone, seconds)
-
-    def hears_nothing(self, seconds: float = 20) -> None:
-        self.browser.judge("to hear nothing", self.heard, lambda tone: tone[1] < SILENCE_LEVEL, seconds)
+        what = f"to hear {other.name}'s {other.hertz} Hz{' no longer' if gone else ''}"
+        self.browser.judge(what, self.heard, lambda tone: is_there(tone) != gone, seconds)
 
     # What is seen
 
