@@ -227,10 +227,10 @@ class Evidence:
             ann.open_panel("details", "details-panel")
             time.sleep(1)
             self.picture(f"details-{layout}", self.callers[0])
-            ann.close_panel("details", "details-panel")
+            ann.close_panel("details-panel")
             ann.open_panel("chat", "chat-text")
             self.picture(f"chat-{layout}", self.callers[0])
-            ann.close_panel("chat", "chat-text")
+            ann.close_panel("chat-text")
         ann.lay_out("light")
 
 
