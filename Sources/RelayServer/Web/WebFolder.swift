@@ -52,7 +52,9 @@ package struct WebFolder: Sendable {
         for name in names.sorted() where !name.hasPrefix(".") {
             let place = relative.isEmpty ? name : relative + "/" + name
             var status = stat()
-            guard unsafe lstat(path + "/" + place, &status) == 0 else { throw WebFolderFault(path: path + "/" + place, reason: "cannot be looked at") }
+            guard unsafe lstat(path + "/" + place, &status) == 0 else {
+                throw WebFolderFault(path: path + "/" + place, reason: "cannot be looked at")
+            }
             switch status.st_mode & S_IFMT {
             case S_IFDIR: try collect(place, depth: depth + 1, &contents, &bytesLeft)
             case S_IFREG:
