@@ -11,6 +11,8 @@ export class LayerEncoder {
   keyFrames = 0;
   leftOut = 0;
   isRunning = true;
+  /** How long the last pictures were in the encoder. */
+  milliseconds = 0;
 
   #spatial;
   #configuration;
@@ -19,7 +21,7 @@ export class LayerEncoder {
   #fail;
   #now;
   #encoder = null;
-  #failures = 0;
+  #begun = [];
   #bytes = new RateWindow();
   #pictures = new RateWindow();
 
@@ -58,6 +60,7 @@ export class LayerEncoder {
     }
     if (this.#encoder?.state !== "configured") this.#make();
     try {
+      this.#begun.push(this.#now());
       this.#encoder.encode(frame, { keyFrame });
     } catch (error) {
       this.#fail(error);
@@ -67,10 +70,10 @@ export class LayerEncoder {
   }
 
   #make() {
+    this.#begun = [];
     this.#encoder = new VideoEncoder({
       output: (chunk, metadata) => this.#output(chunk, metadata),
       error: (error) => {
-        this.#failures += 1;
         this.#encoder = null;
         this.#fail(error);
       },
@@ -85,6 +88,7 @@ export class LayerEncoder {
     const key = chunk.type === "key";
     if (key) this.keyFrames += 1;
     const now = this.#now();
+    this.milliseconds += (now - (this.#begun.shift() ?? now) - this.milliseconds) / 8;
     this.#bytes.add(payload.byteLength, now);
     this.#pictures.add(1, now);
     // In the modes L1T2 and L1T3 nothing refers to a picture of the highest layer (WebRTC-SVC, dependency diagrams).

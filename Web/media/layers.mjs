@@ -106,25 +106,44 @@ export class WantedLayers {
 }
 
 /**
- * How far the uplink is behind, and what is left out because of it: pictures first, then the highest layer for a while. Sound is never left out.
+ * What is left out when the machine does not encode as fast as pictures come, or the connection does not take them: every second picture, two of three, then the
+ * highest layer as well. Step by step while it lasts, and back one step at a time, later each time that a step back was too much. Sound is never left out.
  */
-export class UplinkControl {
-  #pausedUntil = -Infinity;
-  #pause = UplinkControl.pauseMillisecondsMin;
+export class LoadControl {
+  #step = 0;
+  #changedAt = -Infinity;
+  #strainedAt = -Infinity;
+  #patience = LoadControl.patienceMillisecondsMin;
 
-  /** Bytes that wait in the socket: from the first on pictures are left out, from the second on the highest layer rests. */
-  static pictureBytes = 64 << 10;
-  static layerBytes = 192 << 10;
-  static pauseMillisecondsMin = 4_000;
-  static pauseMillisecondsMax = 30_000;
+  /** Bytes that wait in the socket from which on the connection lags, and from which on no picture is begun. */
+  static strainedBytes = 32 << 10;
+  static stoppedBytes = 96 << 10;
+  /** A picture that is so long in the encoder: the machine lags. */
+  static strainedMilliseconds = 70;
+  static stepMilliseconds = 1_000;
+  static patienceMillisecondsMin = 8_000;
+  static patienceMillisecondsMax = 64_000;
 
-  /** @returns {{isSkipped: boolean, layersLeftOut: number}} for the next picture */
-  observe(bufferedBytes, now) {
-    if (bufferedBytes > UplinkControl.layerBytes && now >= this.#pausedUntil) {
-      // Each rest that did not help makes the next longer.
-      this.#pause = now - this.#pausedUntil < 10_000 ? Math.min(this.#pause * 2, UplinkControl.pauseMillisecondsMax) : UplinkControl.pauseMillisecondsMin;
-      this.#pausedUntil = now + this.#pause;
+  static #steps = [
+    { divisor: 1, layersLeftOut: 0 }, { divisor: 2, layersLeftOut: 0 }, { divisor: 3, layersLeftOut: 0 }, { divisor: 3, layersLeftOut: 1 },
+  ];
+
+  /**
+   * @param {{bufferedBytes: number, encodeMilliseconds: number}} load what waits in the socket, and how long the last pictures took
+   * @returns {{divisor: number, layersLeftOut: number, isStopped: boolean}} every how many-th picture is encoded, and how many layers are not
+   */
+  observe({ bufferedBytes, encodeMilliseconds }, now) {
+    const isStrained = bufferedBytes > LoadControl.strainedBytes || encodeMilliseconds > LoadControl.strainedMilliseconds;
+    if (isStrained) this.#strainedAt = now;
+    if (isStrained && now - this.#changedAt >= LoadControl.stepMilliseconds && this.#step + 1 < LoadControl.#steps.length) {
+      if (now - this.#changedAt < 4_000) this.#patience = Math.min(this.#patience * 2, LoadControl.patienceMillisecondsMax);
+      this.#step += 1;
+      this.#changedAt = now;
+    } else if (this.#step > 0 && now - Math.max(this.#strainedAt, this.#changedAt) >= this.#patience) {
+      this.#step -= 1;
+      this.#changedAt = now;
+      if (this.#step === 0) this.#patience = LoadControl.patienceMillisecondsMin;
     }
-    return { isSkipped: bufferedBytes > UplinkControl.pictureBytes, layersLeftOut: now < this.#pausedUntil ? 1 : 0 };
+    return { ...LoadControl.#steps[this.#step], isStopped: bufferedBytes > LoadControl.stoppedBytes };
   }
 }

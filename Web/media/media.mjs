@@ -60,13 +60,18 @@ export class MediaEngine extends EventTarget {
     on("duck.began", ({ detail }) => this.#audio?.duck(detail.gainDecibels ?? 0));
     on("duck.ended", () => this.#audio?.duck(0));
     on("room", () => this.#sweep());
-    const latencies = (stream) => this.#latencies(stream);
+    const latencies = (stream) => percentiles(stream === undefined ? this.#audio?.latencies : (this.#audio?.latenciesOf(stream) ?? this.#video?.latenciesOf(stream)));
+    const videoLatencies = () => percentiles(this.#video?.latencies);
     this.test = {
       playedSpectrum: () => this.#spectrum(),
       playedFrom: (stream) => this.#spectrum(stream),
+      playedFromParticipant: (participant) => this.#spectrum(this.#audio?.streamOf(participant)),
       latenciesOf: latencies,
       get latencies() {
         return latencies();
+      },
+      get videoLatencies() {
+        return videoLatencies();
       },
       simulateInterruption: (holds) => this.#interruptions?.simulate(holds),
     };
@@ -328,11 +333,6 @@ export class MediaEngine extends EventTarget {
     return strongestTone(samples, sampleRate);
   }
 
-  #latencies(stream) {
-    const values = stream === undefined ? this.#audio?.latencies : (this.#audio?.latenciesOf(stream) ?? this.#video?.latencies(stream));
-    return { p50: values?.at(0.5) ?? null, p95: values?.at(0.95) ?? null, count: values?.size ?? 0 };
-  }
-
   async close() {
     this.#abort.abort();
     clearInterval(this.#reportTimer);
@@ -347,4 +347,9 @@ export class MediaEngine extends EventTarget {
     this.#client.onFrame = null;
     if (this.#context && this.#context.state !== "closed") await this.#context.close();
   }
+}
+
+/** @param {import("./statistics.mjs").Percentiles | null | undefined} values milliseconds */
+function percentiles(values) {
+  return { p50: values?.at(0.5) ?? null, p95: values?.at(0.95) ?? null, count: values?.size ?? 0 };
 }

@@ -256,6 +256,12 @@ export class AudioPlayer extends EventTarget {
     this.#rings.delete(id);
   }
 
+  /** The number of a participant's microphone; of nothing that is played when it has none. */
+  streamOf(participant) {
+    for (const [id, stream] of this.#streams) if (stream.participant === participant && stream.info.source !== "screen") return id;
+    return -1;
+  }
+
   latenciesOf(id) {
     return this.#streams.get(id)?.latencies ?? null;
   }

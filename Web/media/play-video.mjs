@@ -32,6 +32,7 @@ export class VideoStreamPlayer extends EventTarget {
   #now;
   #serverTime;
   #requestKey;
+  #noteLatency;
   #playout;
   #configurations = new Map(); // spatial layer → bytes
   #decoder = null;
@@ -55,15 +56,16 @@ export class VideoStreamPlayer extends EventTarget {
   #drawn = new RateWindow();
 
   /**
-   * @param {{info: object, exports: object, profile: string, now: () => number, serverTime: (local: number) => number, requestKey: () => void}} options
-   *   exports: of the jitter buffer's module
+   * @param {{info: object, exports: object, profile: string, now: () => number, serverTime: (local: number) => number, requestKey: () => void,
+   *   note?: (latency: number) => void}} options exports: of the jitter buffer's module; note: is told each picture's way from capture to drawing
    */
-  constructor({ info, exports, profile, now, serverTime, requestKey }) {
+  constructor({ info, exports, profile, now, serverTime, requestKey, note = () => {} }) {
     super();
     this.#info = info;
     this.#now = now;
     this.#serverTime = serverTime;
     this.#requestKey = requestKey;
+    this.#noteLatency = note;
     this.#playout = new VideoPlayout(exports, { timescale: info.description?.timescale ?? defaultTimescale, profile });
   }
 
@@ -230,7 +232,11 @@ export class VideoStreamPlayer extends EventTarget {
     picture.close();
     this.#shown += 1;
     this.#drawn.add(1, now);
-    if (captureTime !== null) this.latencies.add(this.#serverTime(now) - captureTime);
+    if (captureTime !== null) {
+      const latency = this.#serverTime(now) - captureTime;
+      this.latencies.add(latency);
+      this.#noteLatency(latency);
+    }
     if (width !== this.#size.width || height !== this.#size.height) {
       this.#size = { width, height };
       this.dispatchEvent(new CustomEvent("size", { detail: this.#size }));

@@ -1,8 +1,12 @@
 // All video streams together: one drawing for all of them, at the display's pace.
 
+import { Percentiles } from "./statistics.mjs";
 import { VideoStreamPlayer } from "./play-video.mjs";
 
 export class VideoPlayer extends EventTarget {
+  /** Of all streams, from capture to drawing. */
+  latencies = new Percentiles(1_200);
+
   #streams = new Map();
   #canvases = new Map(); // of streams of which nothing has come yet, too
   #options;
@@ -24,7 +28,8 @@ export class VideoPlayer extends EventTarget {
   take(frame, info) {
     let stream = this.#streams.get(frame.stream);
     if (!stream) {
-      stream = new VideoStreamPlayer({ ...this.#options, info, requestKey: () => this.#requestKey(frame.stream) });
+      const requestKey = () => this.#requestKey(frame.stream);
+      stream = new VideoStreamPlayer({ ...this.#options, info, requestKey, note: (latency) => this.latencies.add(latency) });
       stream.addEventListener("failed", ({ detail }) => this.dispatchEvent(new CustomEvent("failed", { detail })));
       stream.addEventListener("size", ({ detail }) => this.dispatchEvent(new CustomEvent("size", { detail: { stream: frame.stream, ...detail } })));
       this.#streams.set(frame.stream, stream);
@@ -67,7 +72,7 @@ export class VideoPlayer extends EventTarget {
     this.#canvases.delete(id);
   }
 
-  latencies(id) {
+  latenciesOf(id) {
     return this.#streams.get(id)?.latencies ?? null;
   }
 

@@ -1,6 +1,6 @@
 // A camera or a screen, from its track to the relay: each picture goes to as many encoders as there are layers that somebody wants.
 
-import { bestScalabilityMode, layersFor, temporalLayersOf, UplinkControl, WantedLayers } from "./layers.mjs";
+import { bestScalabilityMode, layersFor, temporalLayersOf, LoadControl, WantedLayers } from "./layers.mjs";
 import { ClockMap, PublisherTimeline } from "./clocks.mjs";
 import { LayerEncoder } from "./encode-video.mjs";
 
@@ -19,10 +19,11 @@ export class VideoSender extends EventTarget {
   #layers = [];
   #encoders = [];
   #wanted = new WantedLayers(0);
-  #uplink = new UplinkControl();
+  #load = new LoadControl();
   #clock = new ClockMap();
   #waiting = new Map(); // a picture's own timestamp → {timestamp, captureTime}
   #reader = null;
+  #taken = 0;
   #lastTimestamp = null;
   #lastPictureAt = -Infinity;
   #isClosed = false;
@@ -97,11 +98,15 @@ export class VideoSender extends EventTarget {
     const now = this.#now();
     this.#clock.observe(frame.timestamp / 1000, now);
     if (!this.publication) return;
-    const { isSkipped, layersLeftOut } = this.#uplink.observe(this.#client.statistics?.bufferedBytes ?? 0, now);
+    const encodeMilliseconds = Math.max(0, ...this.#encoders.map(({ isRunning, milliseconds }) => (isRunning ? milliseconds : 0)));
+    const bufferedBytes = this.#client.statistics?.bufferedBytes ?? 0;
+    const { divisor, layersLeftOut, isStopped } = this.#load.observe({ bufferedBytes, encodeMilliseconds }, now);
+    this.#taken += 1;
+    if (isStopped || this.#taken % divisor !== 0) return;
     const capturedAt = this.#clock.toLocal(frame.timestamp / 1000);
     // Cameras give more than was asked for at times; a screen is to be sent at its rate.
     const interval = 1000 / this.#layers.at(-1).frameRate;
-    if (isSkipped || (this.#source === "screen" && capturedAt - this.#lastPictureAt < interval * 0.7)) return;
+    if (this.#source === "screen" && capturedAt - this.#lastPictureAt < interval * 0.7) return;
     const timestamp = this.#timeline.video(capturedAt);
     // Two pictures of one time would be one: the receivers know them by it.
     if (timestamp === this.#lastTimestamp) return;
@@ -109,9 +114,13 @@ export class VideoSender extends EventTarget {
     this.#lastPictureAt = capturedAt;
     this.#waiting.set(frame.timestamp, { timestamp, captureTime: this.#client.serverTime(capturedAt) });
     if (this.#waiting.size > waitingMax) this.#waiting.delete(this.#waiting.keys().next().value);
-    const count = Math.max(1, this.#encoders.length - layersLeftOut);
+    this.#encode(frame, Math.max(1, this.#encoders.length - layersLeftOut));
+  }
+
+  /** @param {number} count so many of the layers may run, from the lowest on */
+  #encode(frame, count) {
     for (const [spatial, encoder] of this.#encoders.entries()) {
-      const isRunning = this.#wanted.isWanted(spatial) && (spatial < count || this.#encoders.length === 1);
+      const isRunning = spatial < count && this.#isNeeded(spatial, count);
       if (encoder.isRunning && !isRunning) this.#wanted.requestKey(spatial); // It begins with a key frame when it runs again.
       encoder.isRunning = isRunning;
       if (!isRunning) continue;
@@ -119,11 +128,22 @@ export class VideoSender extends EventTarget {
     }
   }
 
+  /**
+   * What somebody wants; and in the place of wanted layers that are left out the highest that is not: the relay turns to it when the others do not come
+   * (Sources/PROTOCOL.md, 5.6).
+   */
+  #isNeeded(spatial, count) {
+    if (this.#wanted.isWanted(spatial)) return true;
+    if (spatial !== count - 1) return false;
+    for (let above = count; above < this.#encoders.length; above++) if (this.#wanted.isWanted(above)) return true;
+    return false;
+  }
+
   #send(publication, wanted, spatial, { payload, at, key, temporal, discardable }) {
     const place = this.#waiting.get(at);
     if (!place || publication !== this.publication) return;
     // What nobody gets need not be sent; what refers to it is of layers that nobody gets either.
-    if (!wanted.isWanted(spatial) || temporal > wanted.temporal(spatial)) {
+    if (!this.#encoders[spatial]?.isRunning || (wanted.isWanted(spatial) && temporal > wanted.temporal(spatial))) {
       if (key) wanted.requestKey(spatial);
       return;
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bestScalabilityMode, layersFor, temporalLayersOf, UplinkControl, WantedLayers } from "../../media/layers.mjs";
+import { bestScalabilityMode, layersFor, temporalLayersOf, LoadControl, WantedLayers } from "../../media/layers.mjs";
 
 const sizes = (layers) => layers.map(({ width, height }) => `${width}x${height}`);
 
@@ -71,14 +71,46 @@ test("a new session starts over", () => {
   assert.ok(wanted.isWanted(0) && wanted.needsKey(0));
 });
 
-test("an uplink that lags loses pictures, then the highest layer, for longer each time that it did not help", () => {
-  const uplink = new UplinkControl();
-  assert.deepEqual(uplink.observe(10_000, 0), { isSkipped: false, layersLeftOut: 0 });
-  assert.deepEqual(uplink.observe(100_000, 10), { isSkipped: true, layersLeftOut: 0 });
-  assert.deepEqual(uplink.observe(300_000, 20), { isSkipped: true, layersLeftOut: 1 });
-  assert.equal(uplink.observe(0, 4_000).layersLeftOut, 1);
-  assert.equal(uplink.observe(0, 4_020).layersLeftOut, 0);
-  uplink.observe(300_000, 5_000);
-  assert.equal(uplink.observe(0, 12_000).layersLeftOut, 1);
-  assert.equal(uplink.observe(0, 13_000).layersLeftOut, 0);
+const idle = { bufferedBytes: 0, encodeMilliseconds: 10 };
+const slow = { bufferedBytes: 0, encodeMilliseconds: 90 };
+
+test("what does not keep up gets fewer pictures a second step by step, then the highest layer goes", () => {
+  const load = new LoadControl();
+  const steps = [];
+  for (let now = 0; now <= 5_000; now += 33) {
+    const { divisor, layersLeftOut } = load.observe(slow, now);
+    const step = `${divisor}/${layersLeftOut}`;
+    if (steps.at(-1) !== step) steps.push(step);
+  }
+  assert.deepEqual(steps, ["2/0", "3/0", "3/1"]);
+});
+
+test("what keeps up again gets everything back, a step at a time", () => {
+  const load = new LoadControl();
+  for (let now = 0; now <= 1_500; now += 33) load.observe(slow, now);
+  const back = [];
+  for (let now = 1_500; now <= 200_000; now += 33) {
+    const { divisor } = load.observe(idle, now);
+    if (back.at(-1)?.[0] !== divisor) back.push([divisor, now]);
+  }
+  assert.deepEqual(back.map(([divisor]) => divisor), [3, 2, 1]);
+  assert.ok(back[1][1] - 1_500 >= 8_000);
+});
+
+test("a step back that was too much makes the next wait longer", () => {
+  const load = new LoadControl();
+  let now = 0;
+  const until = (divisor, observation) => {
+    const begun = now;
+    while (load.observe(observation, now).divisor !== divisor) now += 33;
+    return now - begun;
+  };
+  until(2, slow);
+  const first = until(1, idle);
+  until(2, { bufferedBytes: 40_000, encodeMilliseconds: 10 });
+  assert.ok(until(1, idle) > 1.5 * first);
+});
+
+test("a socket that is full gets no pictures", () => {
+  assert.equal(new LoadControl().observe({ bufferedBytes: 200_000, encodeMilliseconds: 0 }, 0).isStopped, true);
 });
