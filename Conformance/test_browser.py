@@ -34,7 +34,7 @@ ENTER = "\ue007"
 # Small and slow, so that it moves on a machine with much else to do.
 CAMERA = (320, 240, 10)
 # Joined, and nothing muted, taken away, shared or interrupted.
-AS_NEW = f"""(({{ client, app }}) => client?.state === "open" && client.room?.name === "{ROOM}" && client.audioSession.state !== "interrupted" &&
+AS_NEW = f"""(({{ client, app }}) => client?.state === "open" && client.room?.name === "{ROOM}" && ["none", "active"].includes(client.audioSession.state) &&
     ((self) => !self.muted && self.camera && !self.screen)(app.store.state.self))(globalThis.segue ?? {{}})"""
 LAYOUTS = ("light", "dark", "phone")
 
