@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import platform
+import signal
 import socket
 import sys
 import tempfile
@@ -100,8 +101,6 @@ class Evidence:
             for other in callers:
                 if other is not caller:
                     caller.sees(other)
-        for caller in callers:
-            caller.browser.run("segue.media.test.reset?.();")
         counts = {(a.name, b.name): -a.pictures(b.participant) for a in callers for b in callers if a is not b}
         begun = {caller.name: time.monotonic() for caller in callers}
         busy = {caller.name: -caller.browser.cpu_seconds() for caller in callers}
@@ -119,7 +118,7 @@ class Evidence:
         judged = count == 2 or (os.cpu_count() or 1) >= 2 * count
         self.table.tell(f"{count} browsers: pictures/s decoded, least and most of {len(counts)}", f"{least:.1f}, {most:.1f}", f"> {PICTURES_MIN:.0f}", least > PICTURES_MIN if judged else None)
         for kind in ("latencies", "videoLatencies"):
-            values = [caller.browser.run(f"const v = segue.media.test.{kind}; return typeof v === 'function' ? v.call(segue.media.test) : v ?? null;") for caller in callers]
+            values = [caller.browser.run(f"return segue.media.test.{kind} ?? null;") for caller in callers]
             values = [value for value in values if value and value.get("p95") is not None]
             what = "sound, from capture to what is played" if kind == "latencies" else "pictures, from capture to screen"
             if not values:
@@ -297,6 +296,8 @@ def main() -> int:
         parser.error("no Chromium with its driver: Deploy/install dev")
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
+    # What runs is ended however this ends.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     table = Table()
     with tempfile.TemporaryDirectory(prefix="segue-browsers-") as folder, prepared(Path(folder), table, options.seconds, options.screenshots) as evidence:
         measure(evidence)

@@ -8,6 +8,7 @@ without errors, and no page may have been stopped by its Content-Security-Policy
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from support.accessibility import audit
 from support.browser import Browser, is_there, shown
 from support.caller import Caller
 from support.relay import Relay
-from support.web_site import Site
+from support.web_site import Site, web_folder
 from test_tokens import Provider
 
 pytestmark = [
@@ -32,7 +33,7 @@ WHEN_CUT_OFF = r"WebSocket|ERR_CONNECTION|ERR_HTTP2|net::ERR"
 # Of WebDriver's keys (W3C WebDriver §17.4.2).
 ENTER = "\ue007"
 # Small and slow, so that it moves on a machine with much else to do.
-CAMERA = (320, 240, 10)
+CAMERA = (640, 360, 10)
 # Joined, and nothing muted, taken away, shared or interrupted.
 AS_NEW = f"""(({{ client, app }}) => client?.state === "open" && client.room?.name === "{ROOM}" && ["none", "active"].includes(client.audioSession.state) &&
     ((self) => !self.muted && self.camera && !self.screen)(app.store.state.self))(globalThis.segue ?? {{}})"""
@@ -80,9 +81,15 @@ def site(start_relay: Callable[..., Relay], tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="module")
-def browsers(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Browser, Browser]]:
+def development_relay(start_relay: Callable[..., Relay]) -> Relay:
+    """As Deploy/up starts it."""
+    return start_relay("development", arguments=("--web", str(web_folder())))
+
+
+@pytest.fixture(scope="module")
+def browsers(site: Site, development_relay: Relay, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Browser, Browser]]:
     folder = tmp_path_factory.mktemp("browsers")
-    trusted = [site.authority.certificate]
+    trusted = [site.authority.certificate, development_relay.authority]
     with Browser.start(folder, "ann", authorities=trusted, identity=site.identities["ann"], hertz=440, camera=CAMERA) as ann:
         with Browser.start(folder, "ben", authorities=trusted, hertz=660, camera=CAMERA) as ben:
             yield ann, ben
@@ -277,6 +284,15 @@ def test_two_devices_pair_by_a_code(meeting: Meeting, tmp_path: Path) -> None:
         rooms = {caller.browser.get("segue.client.room.name") for caller in (ann, cem)}
         assert len(rooms) == 1 and rooms.pop().startswith("pair:")
         assert not cem.browser.faults()
+
+
+def test_the_link_that_development_mode_prints_leads_into_a_call(meeting: Meeting, development_relay: Relay) -> None:
+    ben = meeting.ben
+    link = re.search(r"https://localhost:\d+/#/r/\S+", development_relay.log())
+    assert link, development_relay.log()
+    ben.join(link.group())
+    assert ben.browser.get("[...segue.client.room.participants.values()].map((one) => one.identity.name)") == ["token:dev"]
+    ben.browser.wait("picture and sound sent", "segue.media.statistics().sending.length === 2")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
