@@ -46,6 +46,7 @@ enum ServeCommand {
         let state = path == nil ? try StateDirectory.find(arguments) : nil
         let text = try path.map { try ServeConfiguration.read($0) }
         var configuration = try configure(arguments, text, environment, state, path)
+        configuration.version = SegueVersion.text
         let token = try state.flatMap { try developmentToken($0, &configuration) }
 
         let log = try Log(format: logFormat(arguments))

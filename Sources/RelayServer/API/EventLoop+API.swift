@@ -32,6 +32,7 @@ extension EventLoop {
         let exchange = HTTPExchange(
             connection: connection, stream: stream, head: head, route: route, parameters: parameters, query: query,
             principal: principal, address: "\(requester.address)")
+        exchange.forwarded = requester.forwarded
         let awaitsBody = route.content == .json
         if let refusal = begin(exchange, connection, awaitsBody: awaitsBody) { return .answer(refusal) }
         return .exchange(exchange)
@@ -128,6 +129,7 @@ extension EventLoop {
         case .listSessions: listSessions(request)
         case .readSession: readSession(request)
         case .endSession: endSession(request)
+        case .watchLive: watchLive(request)
         case .drain: command(.drain)
         case .reload: command(.reload)
         case .readKeys: readKeys()

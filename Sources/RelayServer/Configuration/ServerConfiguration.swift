@@ -9,6 +9,8 @@ package import TLSTransport
 package struct ServerConfiguration: Sendable {
     package var listen: [SocketAddress] = [.loopback(port: 8_443)]
     package var node = "segue"
+    /// Of the program, for who asks how the relay is.
+    package var version = ""
     package var loops = 1
     /// Threads that decode, mix and encode sound; they sleep as long as nobody asks for paced or mixed delivery.
     package var audioWorkers = 1

@@ -108,7 +108,9 @@ extension EventLoop {
         }
         reading.content = content.isSent ? nil : content
         guard content.isSent else { return false }
-        if !connection.closesAfterOutbound { setDeadline(connection, now.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax)) }
+        if !connection.closesAfterOutbound, !isWatching(connection) {
+            setDeadline(connection, now.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax))
+        }
         return true
     }
 

@@ -26,7 +26,7 @@ extension EventLoop {
     private func serveHTTP1(_ connection: Connection) {
         while connections.contains(connection.handle), !connection.closesAfterOutbound, !connection.inbound.isEmpty {
             // What is behind a long answer waits until that has gone.
-            guard case .http1 = connection.phase, let reading = connection.reading, reading.content == nil else { return }
+            guard case .http1 = connection.phase, let reading = connection.reading, reading.content == nil, !isWatching(connection) else { return }
             // One long answer is nobody's fault, but whoever does not read it gets no other.
             if connection.outbound.count > EventLoop.pipelinedBytesMax { flush(connection) }
             if connection.outbound.count > EventLoop.pipelinedBytesMax {

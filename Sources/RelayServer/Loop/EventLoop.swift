@@ -56,6 +56,8 @@ final class EventLoop {
     var channels: Slab<Channel>
     var rooms: Slab<LocalRoom>
     var exchanges: Slab<HTTPExchange>
+    /// Administrators whose answers go on.
+    var live: [LiveWatcher] = []
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
@@ -366,6 +368,8 @@ final class EventLoop {
         case .reload(let context): reload(context)
         case .tokens(let verifier): adopt(verifier)
         case .web(let files): web = files
+        case .surveyLive(let round): surveyLive(round: round)
+        case .live(let event): tellLive(event)
         case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true

@@ -42,6 +42,7 @@ package final class Server {
     private let shared: Shared
     private var threads: [LoopThread] = []
     private var audioThreads: [LoopThread] = []
+    private var liveThread: LoopThread?
     private var signals: SignalReceiver
     private var reloads: Reloads
     private let trust: TrustReload
@@ -159,12 +160,17 @@ package final class Server {
             for worker in 0..<configuration.audioWorkers {
                 audioThreads.append(try LoopThread(name: "segue-audio-\(worker)") { [shared] in Server.runAudioWorker(worker, shared) })
             }
+            liveThread = try LoopThread(name: "segue-live") { [shared] in
+                var worker = LiveWorker(shared)
+                worker.run()
+            }
             for index in 0..<configuration.loops {
                 let seed = LoopSeed(index: index, shared: shared, context: context, listeners: sockets[index])
                 threads.append(try LoopThread(name: "segue-loop-\(index)") { seed.run() })
             }
         } catch {
             for mailbox in shared.mailboxes { _ = mailbox.post(.stop) }
+            shared.live.stop()
             throw .system(error)
         }
     }
@@ -225,14 +231,17 @@ package final class Server {
             }
         }
         for thread in threads { thread.join() }
-        stopAudioWorkers()
+        stopWorkers()
         shared.pairWorker.stop()
         shared.audit.stop()
         log.info("stopped")
     }
 
     /// What loops have asked of them is nobody's any more.
-    private func stopAudioWorkers() {
+    private func stopWorkers() {
+        shared.live.stop()
+        liveThread?.join()
+        liveThread = nil
         for worker in shared.loops..<shared.mailboxes.count { _ = shared.mailboxes[worker].post(.stop) }
         for thread in audioThreads { thread.join() }
         audioThreads = []
@@ -257,7 +266,7 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
-        stopAudioWorkers()
+        stopWorkers()
         shared.pairWorker.stop()
         shared.audit.stop()
     }
