@@ -9,8 +9,9 @@
 import { Backoff } from "./backoff.mjs";
 import { isObject, limitsFrom } from "./checks.mjs";
 import { Connection, afterClose } from "./connection.mjs";
-import { SegueError } from "./errors.mjs";
+import { SegueError, closedError } from "./errors.mjs";
 import { DEFAULT_LIMITS } from "./frames.mjs";
+import { FormerConnections } from "./former-connections.mjs";
 import { Greeting } from "./greeting.mjs";
 import { Reader } from "./reader.mjs";
 import { Timer, Wish } from "./timer.mjs";
@@ -24,22 +25,6 @@ const HAND_OVER_MILLISECONDS = 250;
 const HELD_MAX = 4_096;
 /** A connection that lives so long was a good one: the next loss begins with short waits again. */
 const STABLE_MILLISECONDS = 5_000;
-/** So many attempts that took too long may still be answered. */
-const LATE_ATTEMPTS_MAX = 4;
-
-/**
- * @typedef {object} LinkOwner
- * @property {() => Promise<Record<string, any>>} hello members of `hello` but `id` and `resume`
- * @property {() => object[]} received what to resume behind
- * @property {() => number} nextId
- * @property {(welcome: Record<string, any>, resumed: boolean) => void} adopted a connection is welcome: from here on it is sent to
- * @property {(welcome: Record<string, any>) => void} caughtUp what comes next is said by the connection that was adopted
- * @property {(message: Record<string, any>) => void} control
- * @property {(frame: import("./frames.mjs").Frame) => void} frame
- * @property {(what: string) => void} malformed
- * @property {(state: string, reason: string) => void} state
- * @property {(error: SegueError) => void} ended for good
- */
 
 export class Link {
   /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */ state = "idle";
@@ -47,11 +32,12 @@ export class Link {
   /** What the latest `welcome` said. @type {Record<string, any> | null} */ welcome = null;
   limits = DEFAULT_LIMITS;
   reconnects = 0;
+  counts = { bundles: 0, parts: 0 };
   bytesIn = 0;
   bytesOut = 0;
 
   /** @type {Connection | null} */ #attempt = null;
-  /** Attempts that took too long, and connections that were replaced. @type {Set<Connection>} */ #others = new Set();
+  #others = new FormerConnections();
   #number = 0;
   #greeting;
   #attemptTimer;
@@ -62,8 +48,8 @@ export class Link {
   /** Of the next `welcome`. */ #wanted = new Wish();
 
   /**
-   * @param {object} options as `SegueClient` has them, complete
-   * @param {LinkOwner} owner
+   * @param {any} options of the client, complete
+   * @param {import("./owner.mjs").LinkOwner} owner
    */
   constructor(options, owner) {
     this.options = options;
@@ -166,10 +152,8 @@ export class Link {
     if (this.#attempt !== connection) return;
     this.#clearAttempt();
     // With a resumption under way a close frame could end the session that it has just taken over.
-    if (connection.phase === "open" && connection.resumeToken !== null) this.#others.add(connection);
+    if (connection.phase === "open" && connection.resumeToken !== null) this.#others.keep(connection);
     else connection.close();
-    const late = [...this.#others].filter((other) => other.helloId !== null);
-    if (late.length > LATE_ATTEMPTS_MAX) this.#letGo(late[0]);
     this.#attemptFailed(new SegueError("connect_timeout", "The relay did not answer in time.", true));
   }
 
@@ -263,20 +247,20 @@ export class Link {
     this.#retryTimer.clear();
     this.#greeting.welcomed(welcome);
     this.limits = limitsFrom(welcome.limits, DEFAULT_LIMITS);
-    connection.reader = new Reader(this.limits, this.owner);
+    connection.reader = new Reader(this.limits, this.owner, this.counts);
     if (this.state !== "connecting") this.reconnects += 1;
     this.#adoptedAt = this.options.clock();
     this.#lostAt = null;
     this.#goesAway = false;
-    for (const other of this.#others) if (other.number < connection.number && other.phase === "open") this.#letGo(other);
+    this.#others.letGoBefore(connection);
     this.owner.adopted(welcome, resumed);
     if (resumed && previous?.isLive && this.options.clock() - previous.heardAt < SUSPICION_MILLISECONDS) {
       connection.held = [];
-      this.#others.add(previous);
+      this.#others.keep(previous);
       previous.handOver = () => this.#handOver(connection);
       this.options.setTimer(previous.handOver, HAND_OVER_MILLISECONDS);
     } else {
-      if (previous && previous.phase !== "ended") this.#letGo(previous);
+      if (previous && previous.phase !== "ended") this.#others.letGo(previous);
       this.owner.caughtUp(welcome);
     }
     this.#setState("open", resumed ? "resumed" : "");
@@ -288,23 +272,16 @@ export class Link {
     if (connection.held === null) return;
     const held = connection.held;
     connection.held = null;
-    for (const other of this.#others) if (other.number < connection.number) this.#letGo(other);
+    this.#others.letGoBefore(connection);
     if (this.current !== connection || this.state === "closed") return;
     this.owner.caughtUp(this.welcome);
     for (const data of held) this.#take(connection, data);
   }
 
-  /** @param {Connection} connection whose session lives elsewhere */
-  #letGo(connection) {
-    connection.deaf = true;
-    this.#others.add(connection);
-    connection.close();
-  }
-
   /** @param {Connection} connection @param {SegueError} error */
   #refused(connection, error) {
     if (this.#attempt !== connection) {
-      this.#letGo(connection);
+      this.#others.letGo(connection);
       return;
     }
     const verdict = this.#greeting.verdict(error);
@@ -314,7 +291,7 @@ export class Link {
       return;
     }
     this.#clearAttempt();
-    this.#letGo(connection);
+    this.#others.letGo(connection);
     if (verdict === "never" && !stays) this.#finish(error);
     else this.#attemptFailed(error);
   }
@@ -341,7 +318,7 @@ export class Link {
   #lost(code, reason) {
     const next = afterClose(code, reason);
     // A connection of ours has taken over, and its welcome is on the way.
-    if (next === "replaced" && (this.#attempt || [...this.#others].some((other) => other.helloId !== null))) {
+    if (next === "replaced" && (this.#attempt || this.#others.awaitWelcome)) {
       this.#schedule();
       return;
     }
@@ -418,9 +395,4 @@ export class Link {
     this.state = /** @type {any} */ (state);
     this.owner.state(state, reason);
   }
-}
-
-/** @param {number} code @param {string} reason @returns {SegueError} */
-function closedError(code, reason) {
-  return new SegueError("closed", `The relay closed with ${code} ${reason}`, false, { code, reason });
 }
