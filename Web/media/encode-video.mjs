@@ -21,7 +21,7 @@ export class LayerEncoder {
   #fail;
   #now;
   #encoder = null;
-  #begun = [];
+  #begun = new Map(); // a picture's timestamp → when it was given to the encoder
   #bytes = new RateWindow();
   #pictures = new RateWindow();
 
@@ -60,7 +60,7 @@ export class LayerEncoder {
     }
     if (this.#encoder?.state !== "configured") this.#make();
     try {
-      this.#begun.push(this.#now());
+      this.#begun.set(frame.timestamp, this.#now());
       this.#encoder.encode(frame, { keyFrame });
     } catch (error) {
       this.#fail(error);
@@ -70,7 +70,7 @@ export class LayerEncoder {
   }
 
   #make() {
-    this.#begun = [];
+    this.#begun.clear();
     this.#encoder = new VideoEncoder({
       output: (chunk, metadata) => this.#output(chunk, metadata),
       error: (error) => {
@@ -88,22 +88,33 @@ export class LayerEncoder {
     const key = chunk.type === "key";
     if (key) this.keyFrames += 1;
     const now = this.#now();
-    this.milliseconds += (now - (this.#begun.shift() ?? now) - this.milliseconds) / 8;
+    this.#noteDuration(chunk.timestamp, now);
     this.#bytes.add(payload.byteLength, now);
     this.#pictures.add(1, now);
     // In the modes L1T2 and L1T3 nothing refers to a picture of the highest layer (WebRTC-SVC, dependency diagrams).
     this.#send({ payload, at: chunk.timestamp, key, temporal, discardable: !key && this.#temporalTop > 0 && temporal === this.#temporalTop });
   }
 
+  #noteDuration(timestamp, now) {
+    const begun = this.#begun.get(timestamp);
+    if (begun !== undefined) this.milliseconds += (now - begun - this.milliseconds) / 8;
+    // Encoders leave out pictures where their rate asks for it: nothing comes of those.
+    for (const at of this.#begun.keys()) {
+      if (at > timestamp) break;
+      this.#begun.delete(at);
+    }
+  }
+
   statistics() {
     const now = this.#now();
     return {
       spatial: this.#spatial, ...this.size, isRunning: this.isRunning, kbps: (this.#bytes.perSecond(now) * 8) / 1000,
-      framesPerSecond: this.#pictures.perSecond(now), keyFrames: this.keyFrames, leftOut: this.leftOut,
+      framesPerSecond: this.#pictures.perSecond(now), keyFrames: this.keyFrames, leftOut: this.leftOut, encodeMilliseconds: this.milliseconds,
     };
   }
 
   close() {
+    this.#begun.clear();
     if (this.#encoder && this.#encoder.state !== "closed") this.#encoder.close();
     this.#encoder = null;
   }

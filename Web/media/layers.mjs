@@ -27,10 +27,10 @@ export function layersFor({ source, width, height, frameRate = 30, temporalLayer
   // Upright cameras are measured by their shorter side.
   const lines = Math.min(width, height);
   const wanted = heights.filter((each) => each <= lines);
-  // A camera between two of them: its own size instead of the nearest below, or besides when it is much larger.
-  const top = wanted.at(-1);
-  if (top === undefined) wanted.push(lines);
-  else if (lines < heights.at(-1) && lines > top) lines >= top * 1.5 ? wanted.push(lines) : wanted.splice(-1, 1, lines);
+  // A camera between two of them: its own size besides when it is much larger than the nearest below. (640 × 480 is scaled down to 480 × 360: from VGA on
+  // software encoders of VP8 take several threads, which wait for each other in loops, and a busy machine then takes 50 times as long for a picture.)
+  const top = wanted.at(-1) ?? 0;
+  if (lines < heights.at(-1) && lines >= top * 1.5) wanted.push(lines);
   return wanted.map((each) => {
     const scale = each / lines;
     const size = { width: even(width * scale), height: even(height * scale) };
@@ -119,8 +119,8 @@ export class LoadControl {
   static strainedBytes = 32 << 10;
   static stoppedBytes = 96 << 10;
   /** A picture that is so long in the encoder: the machine lags. */
-  static strainedMilliseconds = 70;
-  static stepMilliseconds = 1_000;
+  static strainedMilliseconds = 150;
+  static stepMilliseconds = 2_000;
   static patienceMillisecondsMin = 8_000;
   static patienceMillisecondsMax = 64_000;
 
@@ -136,7 +136,7 @@ export class LoadControl {
     const isStrained = bufferedBytes > LoadControl.strainedBytes || encodeMilliseconds > LoadControl.strainedMilliseconds;
     if (isStrained) this.#strainedAt = now;
     if (isStrained && now - this.#changedAt >= LoadControl.stepMilliseconds && this.#step + 1 < LoadControl.#steps.length) {
-      if (now - this.#changedAt < 4_000) this.#patience = Math.min(this.#patience * 2, LoadControl.patienceMillisecondsMax);
+      if (now - this.#changedAt < 2 * LoadControl.stepMilliseconds) this.#patience = Math.min(this.#patience * 2, LoadControl.patienceMillisecondsMax);
       this.#step += 1;
       this.#changedAt = now;
     } else if (this.#step > 0 && now - Math.max(this.#strainedAt, this.#changedAt) >= this.#patience) {
