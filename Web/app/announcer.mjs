@@ -22,7 +22,7 @@ export class Announcer {
     while (this.region.childElementCount > notesMax) this.region.firstElementChild?.remove();
     setTimeout(() => line.remove(), noteMilliseconds * 2);
     if (!seen) return;
-    const note = h("p.note", {}, text);
+    const note = h("p.note", {}, h("span", {}, text));
     this.notes.append(note);
     while (this.notes.childElementCount > notesMax) this.notes.firstElementChild?.remove();
     setTimeout(() => note.remove(), noteMilliseconds);

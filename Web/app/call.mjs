@@ -16,7 +16,7 @@ const audioSession = { category: "playAndRecord", mode: "videoChat", options: 5 
 
 export class Call {
   /**
-   * @param {{store: any, own: import("./own-media.mjs").OwnMedia, announce: (text: string) => void, strings: any, makeClient: (token: string|null) => any,
+   * @param {{store: any, own: import("./own-media.mjs").OwnMedia, announce: (text: string, options?: {seen?: boolean}) => void, strings: any, makeClient: (token: string|null) => any,
    *   makeEngine: (client: any) => any, clock?: () => number, phone?: () => boolean}} options
    */
   constructor({ store, own, announce, strings, makeClient, makeEngine, clock = () => performance.now(), phone = () => false }) {
@@ -151,7 +151,7 @@ export class Call {
     this.hear();
     this.seen = this.people();
     this.store.dispatch({ type: "joined", role: room.role });
-    this.announce(this.strings.announce.inCall(room.name));
+    this.announce(this.strings.announce.inCall(room.name), { seen: false });
     try {
       await this.client.subscribe({ all: true, lastN: this.phone() ? lastNumber.phone : lastNumber.desktop });
       if (room.role !== "host" && room.role !== "speaker") return;
@@ -178,7 +178,7 @@ export class Call {
     const was = this.store.state.connection.state;
     this.store.dispatch({ type: "connection", change: { state, since: this.clock(), ...(state === "open" ? { draining: false } : {}) } });
     const { phase } = this.store.state;
-    if (state === "reconnecting" && phase === "call") this.announce(this.strings.banner.reconnecting);
+    if (state === "reconnecting" && phase === "call") this.announce(this.strings.banner.reconnecting, { seen: false });
     if (state === "open" && was === "reconnecting" && phase === "call") this.announce(this.strings.announce.reconnected);
   }
 
@@ -297,6 +297,6 @@ export class Call {
     if (client && client.state !== "closed") void Promise.resolve(client.close(1000, "left")).catch(() => {});
     this.client = null;
     this.store.dispatch({ type: "over", message });
-    this.announce(`${message.title}. ${message.text}`);
+    this.announce(`${message.title}. ${message.text}`, { seen: false });
   }
 }

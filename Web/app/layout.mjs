@@ -62,17 +62,30 @@ export function pageOf(tiles, page, perPage) {
   return { tiles: tiles.slice(at * perPage, (at + 1) * perPage), page: at, pages };
 }
 
+/** Tiles of the strip are this high at least. */
+export const stripTileHeightMin = 72;
+
 /**
  * Where the strip of speaker view goes and how large its tiles are: below in wide spaces too, since the large picture is 16:9 as well and the height is
- * what is scarce only on very wide ones.
- * @param {{width: number, height: number, gap?: number}} space
- * @returns {{side: "bottom"|"right", tileWidth: number, tileHeight: number, visible: number}}
+ * what is scarce only on very wide ones. On a phone held upright the others fill what the large picture leaves.
+ * Tiles shrink, down to a bound, so that all are seen; beyond that the strip scrolls.
+ * @param {{count: number, width: number, height: number, gap?: number}} space
+ * @returns {{side: "bottom"|"right"|"under", mainHeight: number|null, tileWidth: number, tileHeight: number, visible: number}}
  */
-export function stripLayout({ width, height, gap = 8 }) {
+export function stripLayout({ count, width, height, gap = 8 }) {
+  const aspect = 16 / 9;
+  if (height > width * 1.3 && count > 0) {
+    const mainHeight = Math.floor(Math.min(height * 0.58, width * 0.95));
+    const grid = gridLayout({ count, width, height: height - mainHeight - gap, gap });
+    return { side: "under", mainHeight, tileWidth: grid.tileWidth, tileHeight: grid.tileHeight, visible: grid.perPage };
+  }
   const side = width / Math.max(1, height) > 2.1 ? "right" : "bottom";
-  const tileHeight = Math.round(Math.min(124, Math.max(72, height * 0.18)));
-  const tileWidth = Math.round(tileHeight * (16 / 9));
   const length = side === "right" ? height : width;
+  const share = (length - gap * Math.max(0, count - 1)) / Math.max(1, count);
+  const largest = Math.min(124, Math.max(stripTileHeightMin, height * 0.18));
+  const fitting = side === "right" ? share : share / aspect;
+  const tileHeight = Math.floor(Math.min(largest, Math.max(stripTileHeightMin, fitting)));
+  const tileWidth = Math.floor(tileHeight * aspect);
   const tile = side === "right" ? tileHeight : tileWidth;
-  return { side, tileWidth, tileHeight, visible: Math.max(1, Math.floor((length + gap) / (tile + gap))) };
+  return { side, mainHeight: null, tileWidth, tileHeight, visible: Math.max(1, Math.floor((length + gap) / (tile + gap))) };
 }

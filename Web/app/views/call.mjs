@@ -33,6 +33,7 @@ export function callView(app) {
       open = panel;
       show(side, panel !== null);
       setAttribute(side, "data-panel", panel);
+      setAttribute(document.body, "data-panel", panel);
       if (panel) {
         setText(heading, strings.call.panels[panel]);
         body.replaceChildren(panels[panel].element);
@@ -56,6 +57,9 @@ export function callView(app) {
       toolbar.update(state);
     },
     levels: () => toolbar.level(app.call.engine?.microphoneLevel ?? null),
-    close: () => stage.close(),
+    close() {
+      stage.close();
+      setAttribute(document.body, "data-panel", null);
+    },
   };
 }

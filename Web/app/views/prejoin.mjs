@@ -28,10 +28,9 @@ export function prejoinView(app) {
     title, h("div.field", {}, h("label.label", { for: "display-name" }, words.name), name, h("p.hint", { id: "name-hint" }, words.nameHint)),
     pickers.element, microphoneProblem.element, cameraProblem.element, notes, join,
     h("button.quiet", { type: "button", dataset: { test: "back" }, onclick: () => app.toStart() }, words.back));
-  const element = h("main.screen.prejoin", {},
-    h("section.preview", { "aria-label": words.camera }, h("div.mirror", {}, video, off, h("div.over", {}, microphone, camera)),
-      h("div.levels", {}, icon("microphone"), meter.element), hearing),
-    form);
+  const preview = h("section.preview", { "aria-label": words.camera }, h("div.mirror", {}, video, off, h("div.over", {}, microphone, camera)),
+    h("div.levels", {}, icon("microphone"), meter.element), hearing);
+  const element = h("main.screen.prejoin", {}, preview, form);
   name.value = app.choices.text("name") ?? "";
   let heard = false;
   const listener = new MicrophoneMeter((level) => {
@@ -76,7 +75,7 @@ export function prejoinView(app) {
       setText(join, busy ? words.joining : listen ? words.listen : words.join);
       join.disabled = busy;
       setAttribute(join, "aria-busy", busy);
-      for (const part of [pickers.element, microphone, camera]) show(part, !listen);
+      for (const part of [pickers.element, preview]) show(part, !listen);
     },
     close: () => listener.close(),
   };

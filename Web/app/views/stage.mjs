@@ -83,12 +83,12 @@ export function stageView(app) {
   function showSpeaker(tiles, state, speaking) {
     const main = mainTile(tiles, { pinned: state.pinned, speaking: app.call.speaking.speaking, last: state.mainKey });
     const rest = tiles.filter((tile) => tile !== main);
-    const layout = stripLayout({ ...size, gap });
+    const layout = stripLayout({ count: rest.length, ...size, gap });
     speaker.dataset.side = layout.side;
     const what = { speaking, pinned: state.pinned };
     const mainElements = main ? place([main], what) : [];
     const restElements = place(rest, what);
-    for (const one of mainElements) Object.assign(one.style, { width: "", height: "" });
+    for (const one of mainElements) Object.assign(one.style, { width: "", height: layout.mainHeight === null ? "" : `${layout.mainHeight}px` });
     for (const one of restElements) Object.assign(one.style, { width: `${layout.tileWidth}px`, height: `${layout.tileHeight}px` });
     replaceChildren(large, mainElements);
     replaceChildren(strip, restElements);

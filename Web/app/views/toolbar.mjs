@@ -27,6 +27,8 @@ export function toolbarView(app) {
   const settings = control("settings", words.settings, "settings", () => app.openDialog("settings"));
   const help = control("help", words.help, "help", () => app.openDialog("help"));
   const more = control("more", words.more, "more", () => {});
+  const waitingMore = h("span.badge", { "aria-hidden": "true" });
+  more.append(waitingMore);
   const menu = menuView(app, more);
   const title = h("p.room");
   const bar = h("div.toolbar", { role: "toolbar", "aria-label": words.toolbar },
@@ -57,8 +59,10 @@ export function toolbarView(app) {
       show(badge, unread > 0);
       setText(badge, unread > 99 ? "99+" : String(unread));
       setAttribute(chat, "aria-label", unread > 0 ? app.strings.chat.unread(unread) : words.chat);
-      show(waiting, state.lobby.length > 0);
-      setText(waiting, String(state.lobby.length));
+      for (const one of [waiting, waitingMore]) {
+        show(one, state.lobby.length > 0);
+        setText(one, String(state.lobby.length));
+      }
       menu.update(state);
       refresh();
     },
