@@ -39,6 +39,8 @@ final class EventLoop {
     var context: TLSContext
     /// Whose bearer tokens are believed; `nil`: nobody's.
     var tokens: TokenVerifier?
+    /// The web client; `nil`: none is served.
+    var web: WebFiles?
     /// Who may do what.
     var policy: AccessPolicy
     /// Counts changes of the policy: a join that was decided under an older one is looked at again when it is done.
@@ -54,6 +56,8 @@ final class EventLoop {
     var channels: Slab<Channel>
     var rooms: Slab<LocalRoom>
     var exchanges: Slab<HTTPExchange>
+    /// Administrators whose answers go on.
+    var live: [LiveWatcher] = []
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
     var counters = LoopCounters()
@@ -363,6 +367,9 @@ final class EventLoop {
         case .adminFinding(let token, let finding): found(token, finding)
         case .reload(let context): reload(context)
         case .tokens(let verifier): adopt(verifier)
+        case .web(let files): web = files
+        case .surveyLive(let round): surveyLive(round: round)
+        case .live(let event): tellLive(event)
         case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
         case .stop: isStopping = true

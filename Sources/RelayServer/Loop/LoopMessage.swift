@@ -83,6 +83,9 @@ enum LoopMessage: Sendable {
     // To the loop of a request that waits for its answer; nothing happens when it has ended.
     case httpAnswer(token: UInt64, HTTPAnswer)
     case adminFinding(token: UInt64, AdminFinding)
+    // From the thread that makes overviews: what it asks every loop, and what came of it.
+    case surveyLive(round: UInt64)
+    case live(LiveEvent)
     // To whichever loop knows.
     case adminQuery(AdminQuery, from: ResponseTicket)
 
@@ -90,6 +93,7 @@ enum LoopMessage: Sendable {
     case reload(TLSContext)
     case policy(AccessPolicy)
     case tokens(TokenVerifier)
+    case web(WebFiles)
     case drain(deadlineMilliseconds: UInt64)
     case stop
 }
