@@ -70,7 +70,7 @@ export function certificateTable() {
 const WHAT = { server: "this relay", authority: "an authority", client: "a client" };
 
 /** A node's state in the cluster; what is not known here is shown as it is, without a colour. */
-const NODE_LEVELS = { alive: "good", self: "good", suspect: "warning", draining: "warning", left: "neutral", dead: "critical", unreachable: "critical" };
+const NODE_LEVELS = { up: "good", suspect: "warning", draining: "warning", left: "neutral", down: "critical" };
 
 export function nodeTable() {
   return new Table({
