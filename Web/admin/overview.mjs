@@ -29,7 +29,7 @@ export class OverviewView {
   };
   #loops = new LoopTable();
   #drops = new ReasonTable({ caption: "Frames dropped, by reason", prefix: "dropped", unit: "frames", empty: "Nothing was dropped since the relay started." });
-  #closes = new ReasonTable({ caption: "WebSockets and connections that ended, by reason", prefix: "closes", unit: "ends", empty: "Nothing has ended yet." });
+  #closes = new ReasonTable({ caption: "WebSockets that ended, by reason", prefix: "closes", unit: "ends", empty: "Nothing has ended yet." });
   #rooms = roomTable({ caption: "The largest rooms", empty: "There is no room at the moment.", order: { key: "participants", descending: true } });
   #certificates = certificateTable();
   #nodes = nodeTable();
