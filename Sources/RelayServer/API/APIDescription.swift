@@ -20,7 +20,7 @@ package enum APIDescription {
             "info": {"title": "Segue", "version": "1", "description": "Administration, enrolment and keys of a Segue relay. Operations marked mutualTLS need a client certificate."},
             "paths": {\(members.joined(separator: ",\n"))},
             "components": {
-            "securitySchemes": {"mutualTLS": {"type": "mutualTLS"}},
+            "securitySchemes": {"mutualTLS": {"type": "mutualTLS"}, "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
             "schemas": \(APIOperation.schemas)}}
 
             """
@@ -29,7 +29,11 @@ package enum APIDescription {
     private static func operation(_ route: APIRoute) -> String {
         let about = route.operation.description
         var members = ["\"operationId\": \(quoted(route.operation.rawValue))", "\"summary\": \(quoted(about.summary))"]
-        if route.access != .anybody { members.append("\"security\": [{\"mutualTLS\": []}]") }
+        switch route.access {
+        case .anybody: break
+        case .identity: members.append("\"security\": [{\"mutualTLS\": []}, {\"bearer\": []}]")
+        case .certificate, .admin: members.append("\"security\": [{\"mutualTLS\": []}]")
+        }
         let parameters = pathParameters(route) + (about.isList ? pageParameters(route.operation) : [])
         if !parameters.isEmpty { members.append("\"parameters\": [\(parameters.joined(separator: ", "))]") }
         if let request = about.request {
@@ -40,8 +44,8 @@ package enum APIDescription {
     }
 
     private static func pathParameters(_ route: APIRoute) -> [String] {
-        route.template.split(separator: "/").filter { $0.hasPrefix("{") }.map { segment in
-            "{\"name\": \(quoted(String(segment.dropFirst().dropLast()))), \"in\": \"path\", \"required\": true, \"schema\": \(segmentSchema)}"
+        route.parameterNames.map { name in
+            "{\"name\": \(quoted(name)), \"in\": \"path\", \"required\": true, \"schema\": \(segmentSchema)}"
         }
     }
 
@@ -68,6 +72,7 @@ package enum APIDescription {
         // Cross-site requests, too, and what is refused for want of rights.
         errors.formUnion([403, 503])
         if route.template.contains("{") { errors.insert(404) }
+        if route.access == .identity { errors.formUnion([401, 429]) }
         if route.content == .json { errors.formUnion([408, 411, 413, 415]) }
         var responses = ["\"\(about.success)\": \(response(about.success, about.schema, about.type))"]
         for status in errors.sorted() { responses.append("\"\(status)\": \(response(status, "Problem", ProblemDocument.contentType))") }

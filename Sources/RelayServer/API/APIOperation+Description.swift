@@ -47,6 +47,12 @@ extension APIOperation {
             Description(
                 summary: "Overviews of the relay, at once and every two seconds, as server-sent events called overview. The answer does not end.",
                 success: 200, schema: "Overview", type: "text/event-stream")
+        case .createListening:
+            Description(
+                summary: "An address of a room's mix, good once and for a minute.", success: 201, schema: "Listening", request: "ListeningRequest")
+        case .listenToRoom: Description(summary: "A room's mix, without an end.", success: 200, schema: "Sound", type: Listening.contentType)
+        case .listen:
+            Description(summary: "A room's mix for a ticket, without an end.", success: 200, schema: "Sound", type: Listening.contentType)
         case .drain: Description(summary: "The relay takes no new sessions and ends, as on SIGTERM.", success: 202, schema: nil)
         case .reload: Description(summary: "Reads all reloadable files anew, as on SIGHUP; /readyz says how it went.", success: 202, schema: nil)
         case .enroll:
@@ -94,6 +100,10 @@ extension APIOperation {
           "roomsTop": {"type": "array", "maxItems": 20, "items": {"$ref": "#/components/schemas/Room"}},
           "nodes": {"type": "array", "items": {"type": "object", "required": ["node", "state"], "properties": {"node": {"type": "string"},
           "state": {"enum": ["up", "draining"]}}}}}},
+        "ListeningRequest": {"type": "object", "required": ["room"], "properties": {"room": {"type": "string"}}},
+        "Listening": {"type": "object", "required": ["url", "expires"], "properties": {
+          "url": {"type": "string", "pattern": "^/listen/[0-9a-f]{64}\\.ogg$"}, "expires": {"$ref": "#/components/schemas/Time"}}},
+        "Sound": {"type": "string", "description": "Ogg Opus (RFC 7845)."},
         "RoomList": {"type": "object", "required": ["rooms"], "properties": {
           "rooms": {"type": "array", "items": {"$ref": "#/components/schemas/Room"}}, "next": {"type": "string"}}},
         "Participant": {"type": "object", "required": ["participant", "waiting", "interrupted", "held", "streams", "loop"], "properties": {

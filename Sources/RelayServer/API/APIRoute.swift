@@ -19,6 +19,9 @@ enum APIOperation: String, CaseIterable, Sendable {
     case revokeCertificate
     case createEnrolmentToken
     case watchLive
+    case createListening
+    case listenToRoom
+    case listen
     case drain
     case reload
     case enroll
@@ -30,6 +33,8 @@ struct APIRoute: Sendable {
     enum Access: Sendable {
         case anybody
         case certificate
+        /// A certificate or a bearer token.
+        case identity
         /// Who the policy says is an administrator, proven by certificate.
         case admin
     }
@@ -43,7 +48,7 @@ struct APIRoute: Sendable {
 
     let operation: APIOperation
     let method: HTTPMethod
-    /// Segments; those in braces stand for one segment of any kind.
+    /// Segments; those in braces stand for one segment of any kind, or one that ends with what stands behind them.
     let template: String
     let access: Access
     let content: Content
@@ -70,11 +75,19 @@ struct APIRoute: Sendable {
         APIRoute(operation: .revokeCertificate, method: .post, template: "/v1/revocations", access: .admin, content: .json),
         APIRoute(operation: .createEnrolmentToken, method: .post, template: "/v1/enrolment-tokens", access: .admin, content: .json),
         APIRoute(operation: .watchLive, method: .get, template: "/v1/live", access: .admin, content: .none),
+        APIRoute(operation: .createListening, method: .post, template: "/v1/listen", access: .identity, content: .json),
+        APIRoute(operation: .listenToRoom, method: .get, template: "/v1/listen/{room}.ogg", access: .identity, content: .none),
+        APIRoute(operation: .listen, method: .get, template: "/listen/{ticket}.ogg", access: .anybody, content: .none),
         APIRoute(operation: .drain, method: .post, template: "/v1/drain", access: .admin, content: .none),
         APIRoute(operation: .reload, method: .post, template: "/v1/reload", access: .admin, content: .none),
         APIRoute(operation: .enroll, method: .post, template: "/v1/enroll", access: .anybody, content: .json),
         APIRoute(operation: .renew, method: .post, template: "/v1/renew", access: .certificate, content: .json),
     ]
+
+    /// The names in a template, in order.
+    var parameterNames: [String] {
+        template.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().prefix { $0 != "}" }) }
+    }
 
     /// What a method and a path lead to.
     enum Match: Sendable {
@@ -109,8 +122,9 @@ struct APIRoute: Sendable {
         var parameters: [Substring] = []
         for (wanted, segment) in zip(pattern, segments) {
             if wanted.hasPrefix("{") {
-                guard !segment.isEmpty else { return nil }
-                parameters.append(segment)
+                let ending = wanted.drop { $0 != "}" }.dropFirst()
+                guard segment.utf8.count > ending.utf8.count, segment.hasSuffix(ending) else { return nil }
+                parameters.append(segment.dropLast(ending.count))
             } else if wanted != segment {
                 return nil
             }

@@ -19,7 +19,16 @@ extension EventLoop {
         case .otherMethods(let methods): return .answer(EventLoop.methodNotAllowed(methods))
         case .route(let found, let decoded): (route, parameters) = (found, decoded)
         }
-        let principal = requester.principal
+        var principal = requester.principal
+        var token: VerifiedToken?
+        if route.access == .identity {
+            do {
+                token = try bearer(head, requester, connection)
+            } catch {
+                return .answer(.problem(error.status, error.detail, fields: error.fields))
+            }
+            if let token { if principal == nil { principal = Principal(token) } else { principal?.add(token) } }
+        }
         if let refusal = refusal(of: head, route, principal) {
             shared.audit.record(
                 route.name, by: principal?.name ?? "", from: "\(requester.address)", .refused(refusal.code), EventLoop.details(route, parameters))
@@ -33,6 +42,7 @@ extension EventLoop {
             connection: connection, stream: stream, head: head, route: route, parameters: parameters, query: query,
             principal: principal, address: "\(requester.address)")
         exchange.forwarded = requester.forwarded
+        exchange.token = token
         let awaitsBody = route.content == .json
         if let refusal = begin(exchange, connection, awaitsBody: awaitsBody) { return .answer(refusal) }
         return .exchange(exchange)
@@ -50,6 +60,7 @@ extension EventLoop {
         if !isOwnOrAllowed(head, route) { return ("origin", "This origin may not ask that.") }
         switch route.access {
         case .anybody: return nil
+        case .identity: return principal == nil ? ("identity_needed", "That needs a client certificate or a bearer token.") : nil
         case .certificate: return principal == nil ? ("certificate_needed", "That needs a client certificate.") : nil
         case .admin:
             guard let principal else { return ("certificate_needed", "That needs an administrator's certificate.") }
@@ -114,8 +125,8 @@ extension EventLoop {
     }
 
     private static func details(_ route: APIRoute, _ parameters: [String]) -> [(String, String)] {
-        let names = route.template.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
-        return Array(zip(names, parameters))
+        // A ticket is a secret.
+        Array(zip(route.parameterNames, parameters)).filter { $0.0 != "ticket" }
     }
 
     // MARK: Handlers
@@ -130,6 +141,9 @@ extension EventLoop {
         case .readSession: readSession(request)
         case .endSession: endSession(request)
         case .watchLive: watchLive(request)
+        case .createListening: createListening(request)
+        case .listenToRoom: listenToRoom(request)
+        case .listen: listen(request)
         case .drain: command(.drain)
         case .reload: command(.reload)
         case .readKeys: readKeys()

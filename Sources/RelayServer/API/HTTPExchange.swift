@@ -28,6 +28,8 @@ final class HTTPExchange {
     var timer: TimerID?
     /// The certificate that a proxy passed on, for an answer that goes on.
     var forwarded: ForwardedPeer?
+    /// The token that the request showed, where one does.
+    var token: VerifiedToken?
     /// What the loops that were asked have said so far.
     var gathering: AdminGathering?
     /// HTTP/1.1: what follows on the connection cannot be told from a body that was not asked for.

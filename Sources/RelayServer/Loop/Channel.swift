@@ -13,6 +13,8 @@ final class Channel {
         case session
         /// The test-only echo path.
         case echo
+        /// No WebSocket at all: an answer that plays a room's mix.
+        case listener
     }
 
     enum SessionState {
@@ -38,6 +40,8 @@ final class Channel {
     var inbound: WebSocketInbound
     var closing: WebSocketClosing
     var deflate: MessageCompression?
+    /// Of a listener, what it is sent.
+    var listening: Listening?
     var state = SessionState.awaitingHello
     /// Requests behind a join that is under way.
     var waitingRequests = WaitingRequests()

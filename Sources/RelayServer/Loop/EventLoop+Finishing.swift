@@ -5,6 +5,11 @@ import RelayRooms
 extension EventLoop {
     /// The rest of a begun message, and of frames that were begun in parts, goes before everything else that the session is sent.
     func finishBegun(_ channel: Channel, _ membership: Membership) {
+        guard channel.listening == nil else {
+            var rest = ByteQueue()
+            membership.room.fanout.finishMessage(Int(membership.subscriber.index), into: &rest)
+            return
+        }
         // Parts are messages of their own, and no message goes into another.
         let rest = channel.begunControl.rest
         if rest > 0 {

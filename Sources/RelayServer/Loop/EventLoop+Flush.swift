@@ -159,6 +159,7 @@ extension EventLoop {
 
     /// Writes what a WebSocket is due into `room`: the rest of a begun message, control, media.
     func fill(_ channel: Channel, _ room: UnsafeMutableRawBufferPointer, upTo last: Lane = .data) -> Int {
+        if let listening = channel.listening { return unsafe fill(channel, listening, room, upTo: last) }
         var filled = 0
         unsafe EventLoop.move(&channel.unfinished, room, &filled)
         guard channel.unfinished.isEmpty else { return filled }

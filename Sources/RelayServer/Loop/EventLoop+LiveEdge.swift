@@ -26,7 +26,7 @@ extension EventLoop {
     /// Whether a run may be sealed and sent as it is: the connection carries this WebSocket alone, has nothing else to say, and its window takes all of it.
     private func mayGoStraight(_ run: RoomFanout.LiveRun, _ channel: Channel, _ connection: Connection) -> Bool {
         guard case .webSocket = connection.phase, channel.control.isEmpty, channel.unfinished.isEmpty, channel.paddingBytes == 0,
-            !channel.endsAfterFlush, connection.outbound.isEmpty, !connection.closesAfterOutbound, !connection.isBlocked
+            !channel.endsAfterFlush, channel.listening == nil, connection.outbound.isEmpty, !connection.closesAfterOutbound, !connection.isBlocked
         else { return false }
         return run.byteCount <= connection.flow.allowance(sealed: connection.secure.sealedBytes, isUrgent: false)
     }

@@ -99,6 +99,7 @@ extension EventLoop {
 
     /// Decodes what has come, in place, and acts on it.
     func receivedWebSocket(_ channel: Channel, _ bytes: UnsafeMutableRawBufferPointer) {
+        guard channel.purpose != .listener else { return }
         channel.lastReceived = now
         var offset = 0
         while !channel.isGone {
@@ -144,6 +145,7 @@ extension EventLoop {
         case (.session, .binary): unsafe mediaMessage(channel, payload)
         case (.session, .text): unsafe request(channel, Array(payload))
         case (.echo, _): unsafe echo(channel, kind, payload)
+        case (.listener, _): break
         }
     }
 
@@ -164,6 +166,7 @@ extension EventLoop {
         switch channel.purpose {
         case .session: request(channel, inflated)
         case .echo: unsafe inflated.withUnsafeBytes { unsafe echo(channel, kind, $0) }
+        case .listener: break
         }
     }
 
@@ -212,6 +215,11 @@ extension EventLoop {
     /// Closes from this end: a rule of the session was broken, or the relay goes away. The peer's close frame is waited for.
     func beginClose(_ channel: Channel, _ code: WebSocketCloseCode, reason: String, counted: String) {
         guard !endParked(channel, reason: "\(code.rawValue)_\(counted)") else { return }
+        guard channel.purpose != .listener else {
+            channel.closeReason = channel.closeReason ?? "\(code.rawValue)_\(counted)"
+            endTransport(channel, reason: counted)
+            return
+        }
         guard !channel.isGone, case .send = channel.closing.sendClose(now: now) else { return }
         channel.closeReason = channel.closeReason ?? "\(code.rawValue)_\(counted)"
         finishMedia(channel, reason: .left)
@@ -289,7 +297,7 @@ extension EventLoop {
     @discardableResult
     func queueText(_ channel: Channel, _ bytes: [UInt8]) -> Bool {
         // What is said to a parked session, it finds in what its client is told when it comes back.
-        guard !channel.isGone, !channel.isParked, channel.closing.maySend else { return false }
+        guard !channel.isGone, !channel.isParked, channel.closing.maySend, channel.purpose != .listener else { return false }
         // Before the message is added: one message, however long the room's list, is nobody's fault.
         boundControl(channel)
         unsafe bytes.withUnsafeBytes { unsafe channel.append(.text, $0) }

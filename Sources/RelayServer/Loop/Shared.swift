@@ -31,6 +31,7 @@ final class Shared: Sendable {
     let pairing: PairingState
     let pairWorker: PairWorker
     let resumeTickets: ResumeTickets
+    let listenTickets = ListenTickets()
     let readiness = DrainState()
     let sessionIDs = SessionIDs()
     /// The AsyncAPI document of the control messages, under this relay's limits.

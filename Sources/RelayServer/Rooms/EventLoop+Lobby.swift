@@ -50,6 +50,10 @@ extension EventLoop {
             return
         }
         channel.state = .waiting(place, joining.admission)
+        guard channel.purpose == .session else {
+            refuseListening(channel, "The room has a lobby, and nobody waits in it for this.", retry: false)
+            return
+        }
         var answer = RelayMessage.Answer()
         answer.room = place.name.text
         answer.participant = place.participant.value

@@ -38,6 +38,7 @@ extension EventLoop {
             guard let channel else { return }
             if case .joining(let joining) = channel.state { auditRefusedJoin(channel, joining.name, refusal) }
             channel.state = .ready
+            if channel.purpose == .listener { refuseListening(channel, refusal.message, retry: refusal.retry) }
             refuse(channel, requestID, refusal)
             performWaiting(channel)
         case .success(let joined):
@@ -49,8 +50,14 @@ extension EventLoop {
             guard enter(channel, joined, joining.admission) else {
                 post(.leave(joined.room, joined.participant, reason: .lost), to: joined.home)
                 channel.state = .ready
+                if channel.purpose == .listener { refuseListening(channel, Refusal.internalFault.message, retry: true) }
                 refuse(channel, requestID, .internalFault)
                 performWaiting(channel)
+                return
+            }
+            guard channel.purpose == .session else {
+                beginListening(channel)
+                if joining.policyGeneration != policyGeneration { review(channel) }
                 return
             }
             var answer = RelayMessage.Answer()

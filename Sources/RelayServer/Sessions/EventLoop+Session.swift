@@ -181,6 +181,7 @@ extension EventLoop {
     func takeOut(_ channel: Channel) {
         let membership = channel.membership
         if channel.isInRoomOrLobby { channel.state = .ready }
+        defer { if membership != nil, channel.purpose == .listener { endListening(channel) } }
         guard let membership else { return }
         let room = membership.room
         if !channel.isGone { forgetPlaybacks(channel, membership) }
