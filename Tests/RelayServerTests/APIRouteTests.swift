@@ -45,7 +45,8 @@ struct APIRouteTests {
             case .admin: false
             }
         }
-        #expect(Set(open.map(\.operation)) == [.readDescription, .readMessages, .readKeys, .enroll, .renew, .createListening, .listenToRoom, .listen])
+        #expect(
+            Set(open.map(\.operation)) == [.readDescription, .readMessages, .readKeys, .enroll, .renew, .createListening, .listenToRoom, .listen])
     }
 
     @Test("the OpenAPI document is JSON, has every operation, and refers to nothing that is not there")
