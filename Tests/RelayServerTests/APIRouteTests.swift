@@ -37,15 +37,16 @@ struct APIRouteTests {
         #expect(Set(APIRoute.all.map(\.name)).count == APIRoute.all.count)
     }
 
-    @Test("what is for administrators is not for anybody: only descriptions, keys, enrolment and renewal are open")
+    @Test("what is for administrators is not for anybody: only descriptions, keys, enrolment, renewal and listening are open")
     func access() {
         let open = APIRoute.all.filter { route in
             switch route.access {
-            case .anybody, .certificate: true
+            case .anybody, .certificate, .identity: true
             case .admin: false
             }
         }
-        #expect(Set(open.map(\.operation)) == [.readDescription, .readMessages, .readKeys, .enroll, .renew])
+        #expect(
+            Set(open.map(\.operation)) == [.readDescription, .readMessages, .readKeys, .enroll, .renew, .createListening, .listenToRoom, .listen])
     }
 
     @Test("the OpenAPI document is JSON, has every operation, and refers to nothing that is not there")
