@@ -6,7 +6,7 @@ Written by generate.py from the protocol's AsyncAPI document (version 1); do not
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal, TypedDict, Union
+from typing import Literal, TypedDict, Union
 
 if sys.version_info >= (3, 11):
     from typing import NotRequired
