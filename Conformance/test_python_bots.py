@@ -176,6 +176,11 @@ def test_a_bot_ends_with_its_room_and_tells_in_a_line_why_it_could_not_come(stag
         host.ask("join", room=room, role="host")
         with Bot("recorder_bot.py", stage, room, "ben", "--out", tmp_path) as bot:
             host.event("participant.joined")
+            stream = host.publish("audio")
+            while ".opus" not in bot.text():
+                assert bot.process.poll() is None, bot.text()
+                host.media("audio", stream, b"\xf8\xff\xfe")
+                host.drain(0.1)
             host.ask("end")
             bot.process.wait(30)
             assert bot.process.returncode == 0, bot.text()
