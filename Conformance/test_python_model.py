@@ -8,12 +8,13 @@ import json
 from typing import Any
 
 import pytest
-from support.python_client import LIBRARY  # noqa: F401  (makes the library importable)
+from support.python_client import LIBRARY
 from support.relay import REPOSITORY
 
 from segue import Closed, ConnectionLost, Flag, Frame, Kind, Publication, Room, decode  # isort: skip
 from segue.model import Asked, Model  # isort: skip
 
+assert LIBRARY.is_dir()
 EXAMPLES = {
     name.removeprefix("event."): [example["payload"] for example in message["examples"]]
     for name, message in json.loads((REPOSITORY / "Sources/asyncapi.json").read_text())["components"]["messages"].items()
