@@ -13,11 +13,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
-from support import python_client
+from support import heard, python_client
 from support.breakable import Breakable
 from support.delayed import Delayed
-from support.python_client import Stage, collect, record, run, until, url
+from support.python_client import Stage, collect, record, run, sound, tone_packets, until, url
 from support.relay import Relay
 from support.session import Session
 
@@ -192,6 +193,44 @@ def test_hosts_moderate_and_the_model_follows(stage: Stage, room: str) -> None:
             assert (refused.value.code, refused.value.retry) == ("room_locked", True)
 
     run(work())
+
+
+def test_the_mix_comes_as_a_stream_of_nobody_and_goes_on_over_another_connection(stage: Stage, room: str) -> None:
+    async def work() -> None:
+        async with stage.client("ann") as ann, stage.client("ben") as ben:
+            await ann.join(room)
+            there = await ben.join(room)
+            voice = await ann.publish("audio", "opus")
+            frames = ben.frames()
+            answer = await ben.subscribe(all=True, delivery="mixed")
+            assert there.mix and there.mix.number == answer["mix"]["stream"] and answer["subscribed"] == []
+            speaking = asyncio.create_task(speak(voice, tone_packets(440, 8)))
+            packets: list[bytes] = []
+            last = None
+            async for stream, frame in frames:
+                assert stream.number == there.mix.number and stream.participant is None
+                if frame.kind is not Kind.AUDIO:
+                    assert frame.payload.startswith(b"OpusHead")
+                    continue
+                assert last is None or segue.frames.serial_difference(frame.sequence, last) > 0
+                last = frame.sequence
+                packets += [] if frame.flags & Flag.SILENCE else [frame.payload]
+                if len(packets) == 40:
+                    await ben.migrate()
+                if len(packets) == 120:
+                    break
+            # Where ticks are missing, the tone's phase jumps: judged in windows of 20 ms.
+            samples = sound(packets)[9_600:]
+            assert np.median(heard.envelope(samples, 440)) > 0.1 > np.median(heard.envelope(samples, 900))
+            await speaking
+
+    run(work())
+
+
+async def speak(publication: segue.Publication, packets: list[bytes]) -> None:
+    for place, packet in enumerate(packets):
+        await publication.send(packet, place * 960, level=-12, voice=True)
+        await asyncio.sleep(0.02)
 
 
 def test_reports_reach_the_publisher_and_clocks_agree(stage: Stage, room: str) -> None:
