@@ -138,8 +138,15 @@ def test_what_is_published_comes_whole_with_all_that_the_header_says(stage: Stag
             assert sorted((await ben.subscribe(all=True))["subscribed"]) == sorted(there.streams)
             time_of_capture = segue.ntp_from_unix(1_760_000_000)
             picture = os.urandom(300_000)
-            await video.send(picture, 0, flags=Flag.KEY, temporal=2, duration=3_000)
-            await voice.send(b"\xf8\xff\xfe", 960, level=-30, voice=True, capture_time=time_of_capture)
+
+            async def send() -> None:
+                """Again and again: a subscription takes its time between the relay's loops, and on a busy machine frames grow too old."""
+                while True:
+                    await video.send(picture, 0, flags=Flag.KEY, temporal=2, duration=3_000)
+                    await voice.send(b"\xf8\xff\xfe", 960, level=-30, voice=True, capture_time=time_of_capture)
+                    await asyncio.sleep(0.2)
+
+            sending = asyncio.create_task(send())
             found: dict[Kind, segue.Frame] = {}
             async for stream, frame in frames:
                 if frame.is_media:
@@ -149,6 +156,7 @@ def test_what_is_published_comes_whole_with_all_that_the_header_says(stage: Stag
                     assert frame.payload == b"form" == stream.configuration
                 if len(found) == 2:
                     break
+            sending.cancel()
             heard_frame, seen = found[Kind.AUDIO], found[Kind.VIDEO]
             assert (heard_frame.payload, heard_frame.level, heard_frame.voice, heard_frame.capture_time) == (b"\xf8\xff\xfe", -30, True, time_of_capture)
             assert (seen.payload, seen.temporal, seen.duration, seen.flags & Flag.KEY) == (picture, 2, 3_000, Flag.KEY)
