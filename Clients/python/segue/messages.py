@@ -485,6 +485,8 @@ class SubscribeRequest(TypedDict):
     delay: NotRequired[float]
     # Mixed: of the mix; absent: 1.
     channels: NotRequired[int]
+    # Of video but screens, only that of so many participants who spoke last; only with all. Absent: of everybody.
+    lastN: NotRequired[int]
 
 
 # The answer to subscribe.
