@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import json
 import random
@@ -11,6 +12,7 @@ import struct
 import subprocess
 import sys
 import typing
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +25,7 @@ from segue import Flag, Frame, FrameError, Kind, Limits, Packet, Unpacker, decod
 from segue.clock import Backoff, Clock, Sample  # isort: skip
 from segue.feed import Feed  # isort: skip
 from segue.frames import HEADER, encode_bundle, encode_parts, serial_difference  # isort: skip
+from segue.speech import Ear, Utterances, from_wav, is_voice, level, to_wav  # isort: skip
 from segue.ogg import CRC_TABLE, OggOpusWriter, crc, head, lost_packets, packet_samples, read_packets  # isort: skip
 
 PROTOCOL = (REPOSITORY / "Sources/PROTOCOL.md").read_text()
@@ -314,6 +317,82 @@ def test_timestamps_that_begin_anew_are_no_gap() -> None:
     assert (writer.samples, writer.filled) == (5 * 960, 0)
 
 
+# Speech
+
+
+def pcm(decibels: float, seconds: float) -> bytes:
+    return (heard.tone(440, seconds, decibels) * 32_767).astype("<i2").tobytes()
+
+
+@pytest.mark.parametrize(
+    ("sound", "expected"), [(bytes(1_920), -127), (b"", -127), (pcm(-12, 1), -15), (pcm(0, 1), -3)], ids=["silence", "nothing", "quiet", "loud"]
+)
+def test_the_level_of_a_tone_is_that_of_its_power(sound: bytes, expected: float) -> None:
+    assert abs(level(sound) - expected) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("frame", "decibels", "voice"),
+    [({"voice": True}, -90, True), ({"level": -20}, -12, False), ({"level": -20, "voice": True}, -90, True), ({}, -12, True), ({}, -60, False)],
+)
+def test_voice_is_what_the_header_says_and_else_what_is_loud(frame: dict, decibels: float, voice: bool) -> None:
+    assert is_voice(Frame(Kind.AUDIO, 1, 0, 0, b"", **frame), pcm(decibels, 0.1)) == voice
+
+
+def test_utterances_begin_a_little_before_voice_and_end_where_it_has_been_away() -> None:
+    """Frames of 20 ms: a click of 60 ms, then a second with a pause of 500 ms in it, and, 100 ms after its end was found, what is never finished."""
+    utterances, frame, found = Utterances(), bytes(1_920), []
+    pattern = [(50, False), (3, True), (50, False), (25, True), (25, False), (25, True), (40, False), (10, True)]
+    for place, (count, voice) in enumerate(pattern):
+        for _ in range(count):
+            if said := utterances.take(frame, voice):
+                found.append((place, len(said) / 1_920))
+    assert found == [(6, 15 + 75)] and utterances.is_speaking
+    assert len(utterances.end() or b"") / 1_920 == 5 + 10 and not utterances.is_speaking and utterances.end() is None
+
+
+def test_who_speaks_without_end_is_cut() -> None:
+    utterances = Utterances(seconds_max=1)
+    lengths = [len(said) / 96_000 for _ in range(120) if (said := utterances.take(bytes(1_920), True))]
+    assert lengths == [1, 1]
+
+
+@pytest.mark.parametrize("rate", [8_000, 22_050, 44_100, 48_000])
+@pytest.mark.parametrize("channels", [1, 2])
+def test_wav_files_come_as_frames_at_48_khz(rate: int, channels: int, tmp_path: Path) -> None:
+    tone = heard.tone(440, 1.01, rate=rate)
+    path = heard.write_wave(tmp_path / "tone.wav", tone if channels == 1 else np.stack([tone, 0 * tone], axis=1), rate)
+    frames = list(from_wav(path.read_bytes()))
+    assert len(frames) == 51 and {len(frame) for frame in frames} == {1_920}
+    samples = np.frombuffer(b"".join(frames), "<i2") / 32_768
+    assert abs(heard.level_of(samples[4_800:43_200], 440) + 12) < 1
+
+
+@pytest.mark.parametrize("data", [b"", b"RIFF", b"RIFF\x04\0\0\0WAVE", b"ID3" + bytes(100)], ids=["nothing", "cut off", "no chunks", "another kind"])
+def test_what_is_no_wav_file_is_told_at_once(data: bytes) -> None:
+    with pytest.raises(ValueError):
+        from_wav(data)
+
+
+def test_a_wav_file_is_read_as_it_was_written_also_when_its_length_is_not_known() -> None:
+    sound = pcm(-12, 0.04)
+    made = to_wav(sound)
+    assert b"".join(from_wav(made)) == sound
+    streamed = made[:4] + struct.pack("<I", 0x7FFF_F024) + made[8:40] + struct.pack("<I", 0x7FFF_F000) + made[44:]
+    assert b"".join(from_wav(streamed)) == sound
+
+
+def test_an_ear_takes_what_is_no_opus_for_lost_and_knows_when_nothing_comes() -> None:
+    ear, encoder = Ear(), heard.OpusEncoder()
+    tone = heard.tone(440, 0.4)
+    packets = [encoder.encode(tone[place : place + 960]) for place in range(0, len(tone), 960)]
+    for place, packet in enumerate([b"", b"\xff", *packets, b"\xfb\x7f"]):
+        assert ear.take(Frame(Kind.AUDIO, 1, place, 0, packet, level=-90, voice=len(packet) > 2), place * 0.02) is None
+    assert ear.is_speaking and ear.idle(1.0) is None
+    said = ear.idle(10.0)
+    assert said is not None and len(said) / 96_000 == pytest.approx(0.44) and not ear.is_speaking and ear.idle(20.0) is None
+
+
 # Clock, feeds
 
 
@@ -348,6 +427,30 @@ def test_a_consumer_that_stands_still_loses_the_oldest_and_no_more() -> None:
         return taken
 
     assert asyncio.run(consume()) == [3, 5, 6]
+
+
+def test_who_waits_for_a_feed_keeps_it_though_nobody_else_does() -> None:
+    async def consume() -> None:
+        feeds: weakref.WeakSet[Feed[int]] = weakref.WeakSet()
+        taken: list[int] = []
+
+        async def take() -> None:
+            feed: Feed[int] = Feed(3)
+            feeds.add(feed)
+            async for item in feed:
+                taken.append(item)
+
+        # As a task that nobody holds: no more than the loop's own weak set knows it.
+        asyncio.ensure_future(take())
+        for item in range(3):
+            await asyncio.sleep(0)
+            gc.collect()
+            for feed in list(feeds):
+                feed.put(item)
+        await asyncio.sleep(0)
+        assert taken == [0, 1, 2]
+
+    asyncio.run(consume())
 
 
 # Types
@@ -418,6 +521,6 @@ def test_the_library_and_its_examples_are_typed() -> None:
     assert made.returncode == 0, made.stdout + made.stderr
 
 
-@pytest.mark.parametrize(("name", "lines"), [("echo_bot.py", 50), ("recorder_bot.py", 50)])
+@pytest.mark.parametrize(("name", "lines"), [("echo_bot.py", 50), ("recorder_bot.py", 50), ("voice_agent.py", 80)])
 def test_the_bots_are_short(name: str, lines: int) -> None:
     assert len((LIBRARY / name).read_text().splitlines()) <= lines

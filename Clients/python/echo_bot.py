@@ -30,14 +30,14 @@ async def say(client: Client, heard: Heard) -> None:
 
 
 async def main(client: Client, options: argparse.Namespace) -> None:
-    heard, media, now = Heard(), client.media(), asyncio.get_running_loop().time
+    heard, media, now = Heard(50_000), client.media(), asyncio.get_running_loop().time
     saying = asyncio.create_task(say(client, heard))
     await client.join(options.room, display_name="Echo")
     await client.subscribe(all=True)
     async for stream, frame in media:
         # The relay sends nobody their own streams; another bot's echo would come back for ever.
         if frame is None or (frame.kind is Kind.AUDIO and stream.codec.lower() == "opus" and stream.source != "echo" and not frame.flags & Flag.ENCRYPTED):
-            heard.put_nowait((now() + options.delay, stream, frame))
+            await heard.put((now() + options.delay, stream, frame))
     saying.cancel()
 
 

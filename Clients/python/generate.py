@@ -146,7 +146,8 @@ def messages_text(document: dict[str, Any]) -> str:
             errors |= {member: {"type": KINDS[type(inner["const"])]} for member, inner in schema["properties"].items() if member not in errors}
     types.object({"properties": errors, "required": ["type", "code", "message", "retry"]}, "ErrorMessage")
     text = HEAD.format(what="The control messages of the protocol as TypedDicts. Members are named as on the wire.", version=document["info"]["version"])
-    text += "import sys\nfrom typing import Any, Literal, TypedDict, Union\n\nif sys.version_info >= (3, 11):\n    from typing import NotRequired\nelse:\n"
+    unknown = "Any, " if any(re.search(r"\bAny\b", made) for made in types.classes) else ""
+    text += f"import sys\nfrom typing import {unknown}Literal, TypedDict, Union\n\nif sys.version_info >= (3, 11):\n    from typing import NotRequired\nelse:\n"
     text += "    from typing_extensions import NotRequired\n\n\n" + "\n\n".join(types.classes) + "\n\n"
     for union, names in unions.items():
         text += f"{union} = Union[\n" + "".join(f"    {name},\n" for name in names) + "]\n"

@@ -106,6 +106,18 @@ async def until(what: str, condition: Callable[[], Any], seconds: float = 30) ->
         await asyncio.sleep(0.01)
 
 
+def collect(client: segue.Client) -> tuple[list[segue.Frame], asyncio.Task]:
+    """All media frames that come from now on."""
+    frames: list[segue.Frame] = []
+
+    async def take() -> None:
+        async for _, frame in client.frames():
+            if frame.is_media:
+                frames.append(frame)
+
+    return frames, asyncio.create_task(take())
+
+
 def record(monkeypatch: Any) -> None:
     """Every control message of the library's clients is kept, to be held against the protocol's description (`traffic`)."""
     send, receive, conversations = Connection.send, Connection.receive, {}

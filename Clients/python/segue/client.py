@@ -6,7 +6,7 @@ import asyncio
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 from weakref import WeakSet
@@ -20,9 +20,8 @@ from .frames import Frame, Limits
 from .publication import Publication
 from .requests import Requests
 from .room import Room, Stream
-from .session import Session
+from .session import Session, Token
 
-Token = str | Callable[[], "str | Awaitable[str]"]
 Event = Mapping[str, Any]
 ANSWER_SECONDS_MAX = 15.0
 STREAM_END_SECONDS = 3.0
@@ -52,7 +51,7 @@ class Client:
         certificate: str | Path | None = None,
         key: str | Path | None = None,
         context: ssl.SSLContext | None = None,
-        token: Token | None = None,
+        token: Token = None,
         name: str = "segue-python",
         version: str | None = None,
         device: str | None = None,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
+# Clients hold their feeds weakly, so that one that nobody iterates any more costs nothing. While somebody waits, it must not go.
+_WAITED_FOR: set[Feed[Any]] = set()
 
 
 class Feed(Generic[Item]):
@@ -47,5 +49,9 @@ class Feed(Generic[Item]):
                     raise self._fault
                 raise StopAsyncIteration
             self._changed.clear()
-            await self._changed.wait()
+            _WAITED_FOR.add(self)
+            try:
+                await self._changed.wait()
+            finally:
+                _WAITED_FOR.discard(self)
         return self._items.popleft()

@@ -6,7 +6,7 @@ Written by generate.py from the protocol's AsyncAPI document (version 1); do not
 from __future__ import annotations
 
 import sys
-from typing import Any, Literal, TypedDict, Union
+from typing import Literal, TypedDict, Union
 
 if sys.version_info >= (3, 11):
     from typing import NotRequired
@@ -183,6 +183,14 @@ class StreamInfo(TypedDict):
     priority: NotRequired[Literal["very-low", "low", "medium", "high"]]
 
 
+class Speaker(TypedDict):
+    participant: int
+    # The stream of audio that it speaks in.
+    stream: int
+    # dBov, as it was then: 0 is overload.
+    level: int
+
+
 class RoomEntry(TypedDict):
     room: str
     # The client's own number.
@@ -193,6 +201,8 @@ class RoomEntry(TypedDict):
     participants: list[Participant]
     # The streams that are open.
     streams: list[StreamInfo]
+    # Who speaks, loudest first; absent: nobody.
+    speakers: NotRequired[list[Speaker]]
 
 
 class WelcomeResumedPublished(TypedDict):
@@ -390,6 +400,8 @@ class JoinOK(TypedDict):
     participants: NotRequired[list[Participant]]
     # The streams that are open.
     streams: NotRequired[list[StreamInfo]]
+    # Who speaks, loudest first; absent: nobody.
+    speakers: NotRequired[list[Speaker]]
 
 
 # Leaves the room or its lobby; ends the session's streams and subscriptions.
@@ -473,6 +485,8 @@ class SubscribeRequest(TypedDict):
     delay: NotRequired[float]
     # Mixed: of the mix; absent: 1.
     channels: NotRequired[int]
+    # Of video but screens, only that of so many participants who spoke last; only with all. Absent: of everybody.
+    lastN: NotRequired[int]
 
 
 # The answer to subscribe.
@@ -1215,6 +1229,20 @@ class StreamEndedEvent(TypedDict):
     stream: int
 
 
+# Others speak than before; to everybody in the room.
+class SpeakersEvent(TypedDict):
+    type: Literal["speakers"]
+    # Loudest first, at most speakersMax. Empty: nobody speaks.
+    speakers: list[Speaker]
+
+
+# Which video streams are forwarded now; to who has subscribed with lastN.
+class StreamForwardedEvent(TypedDict):
+    type: Literal["stream.forwarded"]
+    # Of the streams of video that the client is subscribed to.
+    streams: list[int]
+
+
 # What a resumed session will never get of a stream.
 class StreamGapEvent(TypedDict):
     type: Literal["stream.gap"]
@@ -1320,6 +1348,8 @@ class RoomAdmittedEvent(TypedDict):
     participants: list[Participant]
     # The streams that are open.
     streams: list[StreamInfo]
+    # Who speaks, loudest first; absent: nobody.
+    speakers: NotRequired[list[Speaker]]
 
 
 # Somebody waits in the lobby; to hosts.
@@ -1630,6 +1660,8 @@ Event = Union[
     ParticipantChangedEvent,
     StreamPublishedEvent,
     StreamEndedEvent,
+    SpeakersEvent,
+    StreamForwardedEvent,
     StreamGapEvent,
     StreamReportEvent,
     KeyframeRequestedEvent,

@@ -94,6 +94,7 @@ class Requests:
         profile: Literal["lowLatency", "balanced", "smooth"] | None = None,
         delay: float | None = None,
         channels: int | None = None,
+        lastN: int | None = None,
     ) -> messages.SubscribeOK:
         """Asks for streams of the room.
 
@@ -108,6 +109,7 @@ class Requests:
         profile: Paced: how much delay for how much concealment; absent: by the audio session's mode.
         delay: Paced: the buffer's delay in milliseconds, whatever arrives.
         channels: Mixed: of the mix; absent: 1.
+        lastN: Of video but screens, only that of so many participants who spoke last; only with all. Absent: of everybody.
         """
         members: dict[str, Any] = {
             "streams": streams,
@@ -121,6 +123,7 @@ class Requests:
             "profile": profile,
             "delay": delay,
             "channels": channels,
+            "lastN": lastN,
         }
         return cast("messages.SubscribeOK", await self._ask("subscribe", members))
 

@@ -108,7 +108,9 @@ class Room:
         self.streams: dict[int, Stream] = {}
         self.mix: Stream | None = None
         # Who speaks, loudest first: `participant`, `stream`, `level` (dBov).
-        self.speakers: list[Mapping[str, Any]] = []
+        self.speakers: list[messages.Speaker] = []
+        # Which streams of video come now; None: all that are subscribed to. Of who has subscribed with `lastN`.
+        self.forwarded: frozenset[int] | None = None
         # For hosts: who waits in the lobby.
         self.lobby: dict[int, Participant] = {}
         self._ended: OrderedDict[int, Stream] = OrderedDict()
@@ -166,6 +168,8 @@ class Room:
             self.lobby.pop(event["participant"], None)
         elif kind == "speakers":
             self.speakers = list(event["speakers"])
+        elif kind == "stream.forwarded":
+            self.forwarded = frozenset(event["streams"])
 
     def leave(self) -> None:
         self.state = "left"
@@ -182,7 +186,7 @@ class Room:
             self.end(number)
         self.participants.clear()
         self.lobby.clear()
-        self.speakers, self.mix = [], None
+        self.speakers, self.mix, self.forwarded = [], None, None
 
     def mixed(self, entry: Mapping[str, Any] | None) -> None:
         """Takes `mix` of an answer (section 6.5)."""

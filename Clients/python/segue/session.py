@@ -27,7 +27,8 @@ LOBBY_SECONDS = 0.25
 MESSAGES_AT_ONCE = 32
 # Where the same client may well succeed later (section 8.2).
 PASSING_CODES = (1001, 1013)
-Token = str | Callable[[], "str | Awaitable[str]"] | None
+# A bearer token, or what answers one that is fresh.
+Token = str | Callable[[], str | Awaitable[str]] | None
 
 
 class Session:

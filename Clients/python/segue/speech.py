@@ -1,4 +1,7 @@
-"""Speech in pieces: where somebody begins and ends to speak, and WAV files. 16-bit samples of one channel at 48 kHz, little-endian, as `segue.opus` has them."""
+"""Speech in pieces: where somebody begins and ends to speak, and WAV files.
+
+Samples are of 16 bits and one channel at 48 kHz, little-endian, as `segue.opus` has them.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ class Ear:
     """One speaker's frames of Opus, cut into utterances."""
 
     # Who is silent may send nothing at all (DTX); so does who is muted, or gone.
-    SILENCE_SECONDS = 1.0
+    SILENCE_SECONDS = 1.5
 
     def __init__(self) -> None:
         self.utterances = Utterances()
