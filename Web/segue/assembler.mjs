@@ -17,9 +17,10 @@ export class FrameAssembler {
   #unfinished = new Map();
   #bytes = 0;
 
-  /** @param {Record<string, number>} limits the relay's */
-  constructor(limits = DEFAULT_LIMITS) {
+  /** @param {Record<string, number>} limits the relay's @param {{bundles: number, parts: number}} counts what is counted up */
+  constructor(limits = DEFAULT_LIMITS, counts = { bundles: 0, parts: 0 }) {
     this.limits = limits;
+    this.counts = counts;
   }
 
   /** Streams with a frame that is not whole yet. */
@@ -70,6 +71,7 @@ export class FrameAssembler {
       frames.push(frame);
       offset = end;
     }
+    this.counts.bundles += 1;
     return frames;
   }
 
@@ -96,6 +98,7 @@ export class FrameAssembler {
     begun.pieces.push(piece);
     begun.held += piece.byteLength;
     this.#bytes += piece.byteLength;
+    this.counts.parts += 1;
     if (begun.held < total) return [];
     this.#unfinished.delete(stream);
     this.#bytes -= total;

@@ -204,7 +204,10 @@ export class SegueClient extends EventTarget {
   async subscribe(members) {
     const answer = await this.request("subscribe", members);
     this.#subscriptions.note(members, this.room);
-    if (this.room && members.all === true) this.room.mix = isObject(answer.mix) ? answer.mix : null;
+    if (this.room && members.all === true) {
+      this.room.mix = isObject(answer.mix) ? answer.mix : null;
+      if (members.lastN === undefined) this.room.forwarded = null;
+    }
     return answer;
   }
 
@@ -216,7 +219,7 @@ export class SegueClient extends EventTarget {
     return answer;
   }
 
-  /** @param {string | {stream: number, payload: Uint8Array}} frame as {@link encodeFrame} takes it: numbers and configurations are the caller's own affair. @returns {boolean} */
+  /** @param {Uint8Array | object} frame whole, or as `encodeFrame` takes it; numbers and configurations are the caller's own affair @returns {boolean} */
   sendFrame(frame) {
     return this.#sender.sendFrame(frame);
   }
@@ -247,6 +250,7 @@ export class SegueClient extends EventTarget {
       bytesOut: this.#link.bytesOut,
       bufferedBytes: this.#link.bufferedAmount,
       backlogMilliseconds: this.#sender.backlogMilliseconds,
+      ...this.#link.counts,
       framesIn: this.#counts.framesIn,
       framesOut: this.#sender.frames,
       duplicates: this.#received.duplicates,

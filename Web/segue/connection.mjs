@@ -10,6 +10,21 @@
 export const SUBPROTOCOL = "segue.v1";
 export const NO_CLOSE_FRAME = 1006;
 
+const CLOSE_MILLISECONDS_MAX = 2_000;
+
+/**
+ * What to do when the relay has ended a session's connection (protocol 8.2).
+ *
+ * @param {number} code @param {string} reason
+ * @returns {"resume"|"anew"|"replaced"|"never"} go on with the session, which is kept; connect for another one; look whether one of our own connections has taken over;
+ *   stay away: the same client would fail the same way, or somebody means it
+ */
+export function afterClose(code, reason) {
+  if (code === NO_CLOSE_FRAME) return "resume";
+  if (code === 1000 && reason === "replaced") return "replaced";
+  return [1000, 1002, 1003, 1005, 1007, 1008, 1009].includes(code) ? "never" : "anew";
+}
+
 /** Scripts may close with 1000 and 3000 to 4999 alone; the relay's own codes have their place above 4000. @param {number} code @returns {number} */
 export function sendableCode(code) {
   return code === 1000 || (code >= 3000 && code <= 4999) ? code : 4000 + (Math.abs(code) % 1000);
@@ -83,5 +98,17 @@ export class Connection {
     } catch {
       this.socket.close();
     }
+  }
+
+  /** @param {{setTimer: Function, clearTimer: Function}} options @returns {Promise<void>} at its end, or when the relay takes too long over it */
+  whenEnded({ setTimer, clearTimer }) {
+    if (this.phase === "ended") return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimer(resolve, CLOSE_MILLISECONDS_MAX);
+      this.handOver = () => {
+        clearTimer(timer);
+        resolve();
+      };
+    });
   }
 }

@@ -30,6 +30,11 @@ export class SegueError extends Error {
   }
 }
 
+/** @param {number} code @param {string} reason @returns {SegueError} the relay has ended the session for good */
+export function closedError(code, reason) {
+  return new SegueError("closed", `The relay closed with ${code} ${reason}`, false, { code, reason });
+}
+
 /** A media frame that breaks the rules of protocol 4.5: `fault` is the rule's name there, `closeCode` the code that goes with it. */
 export class FrameError extends Error {
   /**

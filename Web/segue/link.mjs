@@ -7,12 +7,13 @@
  */
 
 import { Backoff } from "./backoff.mjs";
-import { isText, isWelcome, numberOr, parseControl } from "./checks.mjs";
-import { Connection, NO_CLOSE_FRAME } from "./connection.mjs";
-import { SegueError } from "./errors.mjs";
+import { isObject, limitsFrom } from "./checks.mjs";
+import { Connection, afterClose } from "./connection.mjs";
+import { SegueError, closedError } from "./errors.mjs";
 import { DEFAULT_LIMITS } from "./frames.mjs";
+import { FormerConnections } from "./former-connections.mjs";
+import { Greeting } from "./greeting.mjs";
 import { Reader } from "./reader.mjs";
-import { refusal } from "./requests.mjs";
 import { Timer, Wish } from "./timer.mjs";
 
 /** Protocol 7: a relay that has said nothing for so long is lost. */
@@ -24,26 +25,6 @@ const HAND_OVER_MILLISECONDS = 250;
 const HELD_MAX = 4_096;
 /** A connection that lives so long was a good one: the next loss begins with short waits again. */
 const STABLE_MILLISECONDS = 5_000;
-const CLOSE_MILLISECONDS_MAX = 2_000;
-/** After these the same client will fail the same way (protocol 8.2). */
-const FATAL_CODES = new Set([1002, 1003, 1007, 1008, 1009]);
-/** Tries with fresh tokens, and with a session that cannot come to a shared connection. */
-const TOKEN_TRIES_MAX = 3;
-const SHARED_TRIES_MAX = 2;
-
-/**
- * @typedef {object} LinkOwner
- * @property {() => Promise<Record<string, any>>} hello members of `hello` but `id` and `resume`
- * @property {() => object[]} received what to resume behind
- * @property {() => number} nextId
- * @property {(welcome: Record<string, any>, resumed: boolean) => void} adopted a connection is welcome: from here on it is sent to
- * @property {(welcome: Record<string, any>) => void} caughtUp what comes next is said by the connection that was adopted
- * @property {(message: Record<string, any>) => void} control
- * @property {(frame: import("./frames.mjs").Frame) => void} frame
- * @property {(what: string) => void} malformed
- * @property {(state: string, reason: string) => void} state
- * @property {(error: SegueError) => void} ended for good
- */
 
 export class Link {
   /** @type {"idle"|"connecting"|"open"|"reconnecting"|"closed"} */ state = "idle";
@@ -51,34 +32,34 @@ export class Link {
   /** What the latest `welcome` said. @type {Record<string, any> | null} */ welcome = null;
   limits = DEFAULT_LIMITS;
   reconnects = 0;
+  counts = { bundles: 0, parts: 0 };
   bytesIn = 0;
   bytesOut = 0;
 
   /** @type {Connection | null} */ #attempt = null;
-  /** Attempts that took too long, and connections that were replaced. @type {Set<Connection>} */ #others = new Set();
+  #others = new FormerConnections();
   #number = 0;
-  /** @type {string | null} */ #resumeToken = null;
+  #greeting;
   #attemptTimer;
   #retryTimer;
   #adoptedAt = 0;
   #lostAt = null;
-  #tokenTries = 0;
-  #sharedTries = 0;
   /** The relay goes away. */ #goesAway = false;
   /** Of the next `welcome`. */ #wanted = new Wish();
 
   /**
-   * @param {object} options as `SegueClient` has them, complete
-   * @param {LinkOwner} owner
+   * @param {any} options of the client, complete
+   * @param {import("./owner.mjs").LinkOwner} owner
    */
   constructor(options, owner) {
     this.options = options;
     this.owner = owner;
     this.backoff = new Backoff(options);
+    this.#greeting = new Greeting(owner, options.tokenIsRenewable);
     this.#attemptTimer = new Timer(options);
     this.#retryTimer = new Timer(options);
     this.handlers = {
-      opened: (connection) => this.#greet(connection, this.#resumeToken),
+      opened: (connection) => this.#greet(connection, true),
       message: (connection, data) => this.#received(connection, data),
       ended: (connection, code, reason) => this.#ended(connection, code, reason),
     };
@@ -104,9 +85,8 @@ export class Link {
     if (this.state === "connecting" && this.#wanted.promise) return this.#wanted.promise;
     if (this.state !== "idle" && this.state !== "closed") return Promise.resolve(this.welcome);
     this.backoff.reset();
-    this.#tokenTries = this.#sharedTries = 0;
+    this.#greeting.reset();
     this.#goesAway = false;
-    this.#resumeToken = null;
     this.#setState("connecting", "");
     const promise = this.#wanted.make();
     this.#begin();
@@ -155,29 +135,24 @@ export class Link {
     this.#attemptTimer.set(this.options.attemptMilliseconds, () => this.#attemptTimedOut(connection));
   }
 
-  /** @param {Connection} connection @param {string | null} token to resume with */
-  async #greet(connection, token) {
+  /** @param {Connection} connection @param {boolean} resumes */
+  async #greet(connection, resumes) {
     try {
-      const members = await this.owner.hello();
-      if (connection.phase !== "open" || this.state === "closed") return;
-      const id = this.owner.nextId();
-      const message = { type: "hello", id, ...members };
-      if (token !== null) message.resume = { token, received: this.owner.received() };
-      connection.helloId = id;
-      connection.resumeToken = token;
-      const text = JSON.stringify(message);
-      if (connection.send(text)) this.bytesOut += text.length;
+      this.bytesOut += await this.#greeting.say(connection, resumes);
     } catch (error) {
+      const isAttempt = this.#attempt === connection;
+      if (isAttempt) this.#clearAttempt();
       connection.close();
-      if (this.#attempt === connection) this.#attemptFailed(new SegueError("token", `There is no token to show: ${error?.message ?? error}`, true));
+      if (isAttempt) this.#attemptFailed(new SegueError("token", `There is no token to show: ${error?.message ?? error}`, true));
     }
   }
 
   /** @param {Connection} connection */
   #attemptTimedOut(connection) {
     if (this.#attempt !== connection) return;
+    this.#clearAttempt();
     // With a resumption under way a close frame could end the session that it has just taken over.
-    if (connection.phase === "open" && connection.resumeToken !== null) this.#others.add(connection);
+    if (connection.phase === "open" && connection.resumeToken !== null) this.#others.keep(connection);
     else connection.close();
     this.#attemptFailed(new SegueError("connect_timeout", "The relay did not answer in time.", true));
   }
@@ -190,7 +165,7 @@ export class Link {
       this.#finish(error);
       return;
     }
-    if (this.current !== null && this.current.phase === "open" && !this.#isDoubtful()) {
+    if (this.#stays()) {
       this.#wanted.reject(error);
       return;
     }
@@ -201,6 +176,11 @@ export class Link {
   /** Whether the connection that is there will not do for long. */
   #isDoubtful() {
     return this.#goesAway || this.current === null || this.options.clock() - this.current.heardAt > SUSPICION_MILLISECONDS;
+  }
+
+  /** Whether the session is well served where it is, whatever becomes of an attempt to move it. */
+  #stays() {
+    return this.isOpen && !this.#isDoubtful();
   }
 
   #schedule() {
@@ -239,18 +219,15 @@ export class Link {
   #take(connection, data) {
     const error = connection.reader.take(data);
     if (error === null || connection !== this.current) return;
-    connection.close(error.closeCode, error.fault);
-    this.#finish(new SegueError("protocol", `The relay sent what is no frame: ${error.fault}`));
+    this.#teardown(error.closeCode, error.fault, error.fault, new SegueError("protocol", `The relay sent what is no frame: ${error.fault}`));
   }
 
-  /** The answer to `hello`. @param {Connection} connection @param {string | Uint8Array} data */
+  /** @param {Connection} connection @param {string | Uint8Array} data */
   #answered(connection, data) {
-    const message = typeof data === "string" ? parseControl(data) : null;
-    if (!message || connection.helloId === null || message.id !== connection.helloId) return;
-    connection.helloId = null;
-    if (message.type === "error") this.#refused(connection, refusal(message));
-    else if (message.type === "welcome" && isWelcome(message)) this.#welcomed(connection, message);
-    else this.#finish(new SegueError("protocol", "The relay's answer to hello is no welcome."));
+    const answer = this.#greeting.read(connection, data);
+    if (answer?.welcome) this.#welcomed(connection, answer.welcome);
+    else if (answer?.refusal) this.#refused(connection, answer.refusal);
+    else if (answer) this.#finish(new SegueError("protocol", "The relay's answer to hello is no welcome."));
   }
 
   /** @param {Connection} connection @param {Record<string, any>} welcome */
@@ -261,30 +238,29 @@ export class Link {
       connection.close();
       return;
     }
-    const resumed = connection.resumeToken !== null && typeof welcome.resumed === "object" && welcome.resumed !== null;
+    const resumed = connection.resumeToken !== null && isObject(welcome.resumed);
     const previous = this.current;
     this.current = connection;
     this.welcome = welcome;
     this.#others.delete(connection);
     if (this.#attempt === connection) this.#clearAttempt();
     this.#retryTimer.clear();
-    this.#resumeToken = isText(welcome.resumeToken) ? welcome.resumeToken : null;
-    this.#takeLimits(welcome.limits);
-    connection.reader = new Reader(this.limits, this.owner);
+    this.#greeting.welcomed(welcome);
+    this.limits = limitsFrom(welcome.limits, DEFAULT_LIMITS);
+    connection.reader = new Reader(this.limits, this.owner, this.counts);
     if (this.state !== "connecting") this.reconnects += 1;
     this.#adoptedAt = this.options.clock();
     this.#lostAt = null;
-    this.#tokenTries = this.#sharedTries = 0;
     this.#goesAway = false;
-    for (const other of this.#others) if (other.number < connection.number && other.phase === "open") this.#letGo(other);
+    this.#others.letGoBefore(connection);
     this.owner.adopted(welcome, resumed);
     if (resumed && previous?.isLive && this.options.clock() - previous.heardAt < SUSPICION_MILLISECONDS) {
       connection.held = [];
-      this.#others.add(previous);
+      this.#others.keep(previous);
       previous.handOver = () => this.#handOver(connection);
       this.options.setTimer(previous.handOver, HAND_OVER_MILLISECONDS);
     } else {
-      if (previous && previous.phase !== "ended") this.#letGo(previous);
+      if (previous && previous.phase !== "ended") this.#others.letGo(previous);
       this.owner.caughtUp(welcome);
     }
     this.#setState("open", resumed ? "resumed" : "");
@@ -296,47 +272,28 @@ export class Link {
     if (connection.held === null) return;
     const held = connection.held;
     connection.held = null;
-    for (const other of this.#others) if (other.number < connection.number) this.#letGo(other);
+    this.#others.letGoBefore(connection);
     if (this.current !== connection || this.state === "closed") return;
     this.owner.caughtUp(this.welcome);
     for (const data of held) this.#take(connection, data);
   }
 
-  /** @param {Connection} connection whose session lives elsewhere */
-  #letGo(connection) {
-    connection.deaf = true;
-    this.#others.add(connection);
-    connection.close();
-  }
-
-  /** @param {Record<string, any>} limits */
-  #takeLimits(limits) {
-    const checked = { ...DEFAULT_LIMITS };
-    for (const name of Object.keys(checked)) checked[name] = numberOr(limits[name], checked[name], 1, 2 ** 32);
-    this.limits = checked;
-  }
-
   /** @param {Connection} connection @param {SegueError} error */
   #refused(connection, error) {
-    const isAttempt = this.#attempt === connection;
-    if (!isAttempt) {
-      this.#letGo(connection);
+    if (this.#attempt !== connection) {
+      this.#others.letGo(connection);
       return;
     }
-    if (error.code === "resume_refused" || (error.code === "connection_shared" && ++this.#sharedTries >= SHARED_TRIES_MAX)) {
-      if (this.isOpen && !this.#isDoubtful()) {
-        this.#letGo(connection);
-        this.#attemptFailed(error);
-        return;
-      }
-      if (error.code === "resume_refused") this.#resumeToken = null;
-      this.#greet(connection, null);
+    const verdict = this.#greeting.verdict(error);
+    const stays = this.#stays();
+    if (verdict === "anew" && !stays) {
+      this.#greet(connection, false);
       return;
     }
-    const another = error.code === "token_refused" && this.options.tokenIsRenewable && ++this.#tokenTries < TOKEN_TRIES_MAX;
-    this.#letGo(connection);
-    if (error.retry || another || error.code === "connection_shared") this.#attemptFailed(error);
-    else this.#finish(error);
+    this.#clearAttempt();
+    this.#others.letGo(connection);
+    if (verdict === "never" && !stays) this.#finish(error);
+    else this.#attemptFailed(error);
   }
 
   /** @param {Connection} connection @param {number} code @param {string} reason */
@@ -345,7 +302,8 @@ export class Link {
     connection.handOver?.();
     if (this.state === "closed") return;
     if (connection === this.#attempt) {
-      if (FATAL_CODES.has(code)) this.#finish(new SegueError("closed", `The relay closed with ${code} ${reason}`, false, { code, reason }));
+      const never = afterClose(code, reason) === "never" && !this.#stays();
+      if (never) this.#finish(closedError(code, reason));
       else this.#attemptFailed(new SegueError("connect_failed", "No connection to the relay could be made.", true, { code, reason }));
       return;
     }
@@ -358,19 +316,18 @@ export class Link {
 
   /** @param {number} code @param {string} reason */
   #lost(code, reason) {
-    const replaced = code === 1000 && reason === "replaced";
+    const next = afterClose(code, reason);
     // A connection of ours has taken over, and its welcome is on the way.
-    if (replaced && (this.#attempt || [...this.#others].some((other) => other.helloId !== null))) {
-      if (!this.#attempt) this.#schedule();
+    if (next === "replaced" && (this.#attempt || this.#others.awaitWelcome)) {
+      this.#schedule();
       return;
     }
-    if (replaced || code === 1000 || code === 1005 || FATAL_CODES.has(code)) {
-      this.#finish(new SegueError("closed", `The relay closed with ${code} ${reason}`, false, { code, reason }));
+    if (next === "replaced" || next === "never") {
+      this.#finish(closedError(code, reason));
       return;
     }
-    // A close frame ends the session; without one it is kept.
-    if (code !== NO_CLOSE_FRAME) this.#resumeToken = null;
-    this.#reconnecting(code === NO_CLOSE_FRAME ? "lost" : `closed ${code}`);
+    if (next === "anew") this.#greeting.resumeToken = null;
+    this.#reconnecting(next === "anew" ? `closed ${code}` : "lost");
     this.#schedule();
   }
 
@@ -398,11 +355,7 @@ export class Link {
 
   /** @param {SegueError} error it does not go on */
   #finish(error) {
-    const first = this.state === "connecting";
-    this.#teardown(1000, "");
-    this.#setState("closed", error.message);
-    this.#wanted.reject(error);
-    this.owner.ended(error, first);
+    this.#teardown(1000, "", error.message, error);
   }
 
   /** @param {number} code @param {string} reason @returns {Promise<void>} */
@@ -412,38 +365,28 @@ export class Link {
       return Promise.resolve();
     }
     const error = new SegueError("closed", "The client was closed.");
-    const connection = this.current;
-    const over = new Promise((resolve) => {
-      if (!connection || connection.phase === "ended") {
-        resolve();
-        return;
-      }
-      const timer = this.options.setTimer(resolve, CLOSE_MILLISECONDS_MAX);
-      connection.handOver = () => {
-        this.options.clearTimer(timer);
-        resolve();
-      };
-    });
-    this.#teardown(code, reason);
-    this.#setState("closed", reason || "closed");
-    this.#wanted.reject(error);
-    this.owner.ended(error, false);
+    const over = this.current?.whenEnded(this.options) ?? Promise.resolve();
+    this.#teardown(code, reason, reason || "closed", error);
     return over;
   }
 
-  /** @param {number} code @param {string} reason */
-  #teardown(code, reason) {
+  /** @param {number} code @param {string} reason for the relay @param {string} why for who looks at the state @param {SegueError} error */
+  #teardown(code, reason, why, error) {
     this.#retryTimer.clear();
-    const attempt = this.#attempt;
+    const connections = [this.current, this.#attempt, ...this.#others];
     this.#clearAttempt();
-    this.#resumeToken = null;
-    for (const connection of [this.current, attempt, ...this.#others]) {
+    this.#greeting.reset();
+    this.current = null;
+    // First of all: what is closed now is no loss.
+    this.#setState("closed", why);
+    for (const connection of connections) {
       if (!connection) continue;
       connection.deaf = true;
       connection.held = null;
       connection.close(code, reason);
     }
-    this.current = null;
+    this.#wanted.reject(error);
+    this.owner.ended(error);
   }
 
   /** @param {string} state @param {string} reason */

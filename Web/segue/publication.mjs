@@ -110,6 +110,7 @@ export class Publication extends EventTarget {
     const layer = this.#layer(frame.spatial ?? 0);
     const key = frame.key === true;
     if (this.kind === "video" && this.#givesWay(layer, frame, key)) return false;
+    if (!this.#configured) this.configure(new Uint8Array(0));
     const now = this.sender.clock();
     const timestamp = Math.round(frame.timestamp) >>> 0;
     const bytes = encodeFrame({ ...frame, kind: this.kind, stream: this.stream, sequence: layer.next, timestamp });
@@ -121,7 +122,6 @@ export class Publication extends EventTarget {
       this.statistics.dropped.backlog += 1;
       return false;
     }
-    if (!this.#configured) this.configure(new Uint8Array(0));
     this.#keep(layer, { sequence, bytes, at: now, key });
     if (this.state !== "open" || !this.sender.send(bytes)) {
       this.statistics.dropped.notConnected += 1;

@@ -12,9 +12,10 @@ export class Reader {
   /**
    * @param {Record<string, number>} limits the relay's
    * @param {{control: (message: Record<string, any>) => void, frame: (frame: import("./frames.mjs").Frame) => void, malformed: (what: string) => void}} owner
+   * @param {{bundles: number, parts: number}} counts what is counted up
    */
-  constructor(limits, owner) {
-    this.#assembler = new FrameAssembler(limits);
+  constructor(limits, owner, counts) {
+    this.#assembler = new FrameAssembler(limits, counts);
     this.owner = owner;
   }
 

@@ -140,8 +140,7 @@ export class Room {
 
   /** @param {Record<string, any>} event @returns {boolean} whether the room is another now */
   apply(event) {
-    const take = EVENTS[event.type];
-    return take !== undefined && take(this, event) === true;
+    return Object.hasOwn(EVENTS, event.type) && EVENTS[event.type](this, event) === true;
   }
 }
 
