@@ -1,7 +1,7 @@
 // The media of a call, behind one object: what is captured goes to the relay, what comes from it is heard and seen. The client (../segue/segue.mjs) carries it.
 
 import { AudioPlayer } from "./play-audio.mjs";
-import { capabilities, chooseVideoCodec } from "./capabilities.mjs";
+import { capabilities } from "./capabilities.mjs";
 import { InterruptionWatch } from "./interruptions.mjs";
 import { instantiate } from "../jitter-buffer/jitter-buffer.mjs";
 import { MicrophoneSender } from "./capture-audio.mjs";
@@ -187,9 +187,8 @@ export class MediaEngine extends EventTarget {
   async #startVideo(source, track) {
     await this.#senders[source]?.close();
     this.#senders[source] = null;
-    const capability = chooseVideoCodec(this.#capabilities.video);
-    if (!capability || !this.#capabilities.capture) throw new Error("this browser cannot send pictures");
-    const made = new VideoSender({ client: this.#client, timeline: this.#timeline, now: this.#now, source, capability });
+    if (!this.#capabilities.capture) throw new Error("this browser cannot send pictures");
+    const made = new VideoSender({ client: this.#client, timeline: this.#timeline, now: this.#now, source, video: this.#capabilities.video });
     await made.start(track);
     return made;
   }
