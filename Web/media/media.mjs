@@ -42,6 +42,7 @@ export class MediaEngine extends EventTarget {
   #tracks = { microphone: null, camera: null, screen: null };
   #pending = Promise.resolve(); // what is published and ended goes in order
   #isMuted = false;
+  #isHeld = false;
   #outputID = "";
   #canvases = new Map();
   #volumes = new Map();
@@ -225,6 +226,7 @@ export class MediaEngine extends EventTarget {
   }
 
   #adopt(source, sender) {
+    sender.setHeld(this.#isHeld);
     this.#forward(sender, "failed");
     sender.addEventListener("ended", ({ detail }) => {
       if (this.#senders[source] !== sender) return;
@@ -248,15 +250,17 @@ export class MediaEngine extends EventTarget {
     this.#interruptions = new InterruptionWatch({
       context,
       began: (reason) => {
+        this.#hold();
         this.#emit("interruption", { state: "began", reason });
         this.#session((session) => session.interruptionBegan(reason));
       },
       ended: ({ shouldResume }) => {
-        this.#audio?.reset();
+        this.#hold();
         this.#emit("interruption", { state: "ended", shouldResume });
         this.#session((session) => session.interruptionEnded({ shouldResume }));
       },
     });
+    this.#client.audioSession?.addEventListener?.("state", () => this.#hold(), { signal: this.#abort.signal });
     const { mediaDevices } = navigator;
     if (!mediaDevices) return;
     this.#routes = new RouteWatch({
@@ -279,6 +283,19 @@ export class MediaEngine extends EventTarget {
       inputID: settings ? (settings.deviceId ?? "") : null, inputRate: settings?.sampleRate, outputID: this.#outputID,
       latencySeconds: (this.#audio?.outputLatencyMilliseconds ?? 0) / 1000,
     };
+  }
+
+  /**
+   * While the sound is away, by the system's doing or by the relay's, nothing is encoded or played: media that is sent then would end the interruption
+   * (Sources/PROTOCOL.md, 3.19). What comes after it begins afresh, at the live edge.
+   */
+  #hold() {
+    const state = this.#client.audioSession?.state ?? "none";
+    const isHeld = Boolean(this.#interruptions?.isInterrupted) || !["none", "active"].includes(state);
+    if (isHeld === this.#isHeld) return;
+    this.#isHeld = isHeld;
+    for (const sender of Object.values(this.#senders)) sender?.setHeld(isHeld);
+    this.#audio?.reset();
   }
 
   /** Who has no audio session is told nothing, and a refusal is the session's to show. */

@@ -30,6 +30,7 @@ export class VideoSender extends EventTarget {
   #lastTimestamp = null;
   #lastPictureAt = -Infinity;
   #isClosed = false;
+  #isHeld = false;
   #failures = 0;
 
   /**
@@ -106,7 +107,7 @@ export class VideoSender extends EventTarget {
   #take(frame) {
     const now = this.#now();
     this.#clock.observe(frame.timestamp / 1000, now);
-    if (!this.publication) return;
+    if (!this.publication || this.#isHeld) return;
     this.#lag += (now - this.#clock.toLocal(frame.timestamp / 1000) - this.#lag) / 32;
     const encodeMilliseconds = Math.max(0, ...this.#encoders.map(({ isRunning, milliseconds }) => (isRunning ? milliseconds : 0)));
     const bufferedBytes = this.#client.statistics?.bufferedBytes ?? 0;
@@ -143,6 +144,12 @@ export class VideoSender extends EventTarget {
       return;
     }
     publication.send({ payload, ...place, key, discardable, endOfPicture: false, spatial, temporal });
+  }
+
+  /** Nothing is sent while it is held; then each layer begins with a key frame. */
+  setHeld(isHeld) {
+    if (this.#isHeld && !isHeld) this.#wanted.requestKey();
+    this.#isHeld = isHeld;
   }
 
   #fail(wanted, spatial, error) {
