@@ -60,6 +60,8 @@ export class MediaEngine extends EventTarget {
     on("duck.began", ({ detail }) => this.#audio?.duck(detail.gainDecibels ?? 0));
     on("duck.ended", () => this.#audio?.duck(0));
     on("room", () => this.#sweep());
+    // The relay's word that our own interruption is over: what the system says of it later is not told any more.
+    on("interruption.ended", ({ detail }) => ["timeout", "media", "activated"].includes(detail.cause) && this.#forgetInterruption());
     const latencies = (stream) => percentiles(stream === undefined ? this.#audio?.latencies : (this.#audio?.latenciesOf(stream) ?? this.#video?.latenciesOf(stream)));
     const videoLatencies = () => percentiles(this.#video?.latencies);
     this.test = {
@@ -296,6 +298,11 @@ export class MediaEngine extends EventTarget {
     this.#isHeld = isHeld;
     for (const sender of Object.values(this.#senders)) sender?.setHeld(isHeld);
     this.#audio?.reset();
+  }
+
+  #forgetInterruption() {
+    this.#interruptions?.forget();
+    this.#hold();
   }
 
   /** Who has no audio session is told nothing, and a refusal is the session's to show. */
