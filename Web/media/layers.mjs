@@ -109,8 +109,8 @@ export class WantedLayers {
 
 /**
  * What is left out when the machine does not keep up, or the connection does not take what is sent: a camera's large layers are scaled down, then every second
- * picture goes, then two of three; of a screen, which is to be read, only pictures. Step by step while it lasts, and back one step at a time, later each time that a
- * step back was too much. A camera begins small, and grows when there was room for a while. Sound is never left out.
+ * picture goes, then two of three; of a screen, which is to be read, only pictures. Step by step while it lasts, and back one step at a time, later each
+ * time that a step back was too much. A camera begins small, and grows when there was room for a while. Sound is never left out.
  */
 export class LoadControl {
   #step = 0;

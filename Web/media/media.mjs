@@ -62,7 +62,10 @@ export class MediaEngine extends EventTarget {
     on("room", () => this.#sweep());
     // The relay's word that our own interruption is over: what the system says of it later is not told any more.
     on("interruption.ended", ({ detail }) => ["timeout", "media", "activated"].includes(detail.cause) && this.#forgetInterruption());
-    const latencies = (stream) => percentiles(stream === undefined ? this.#audio?.latencies : (this.#audio?.latenciesOf(stream) ?? this.#video?.latenciesOf(stream)));
+    const latencies = (stream) => {
+      if (stream === undefined) return percentiles(this.#audio?.latencies);
+      return percentiles(this.#audio?.latenciesOf(stream) ?? this.#video?.latenciesOf(stream));
+    };
     const videoLatencies = () => percentiles(this.#video?.latencies);
     this.test = {
       playedSpectrum: () => this.#spectrum(),
