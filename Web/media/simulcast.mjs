@@ -1,6 +1,7 @@
 // A camera or a screen, from its track to the relay: each picture goes to as many encoders as there are layers that somebody wants.
 
 import { bestScalabilityMode, layersFor, temporalLayersOf, LoadControl, WantedLayers } from "./layers.mjs";
+import { chooseVideoCodec } from "./capabilities.mjs";
 import { ClockMap, PublisherTimeline } from "./clocks.mjs";
 import { LayerEncoder } from "./encode-video.mjs";
 
@@ -14,12 +15,14 @@ export class VideoSender extends EventTarget {
   #timeline;
   #now;
   #source;
-  #capability;
+  #video;
+  #codec = "";
   #scalabilityMode;
   #layers = [];
   #encoders = [];
   #wanted = new WantedLayers(0);
-  #load = new LoadControl();
+  #load;
+  #lag = 0;
   #clock = new ClockMap();
   #waiting = new Map(); // a picture's own timestamp → {timestamp, captureTime}
   #reader = null;
@@ -27,31 +30,38 @@ export class VideoSender extends EventTarget {
   #lastTimestamp = null;
   #lastPictureAt = -Infinity;
   #isClosed = false;
+  #isHeld = false;
   #failures = 0;
 
   /**
    * @param {{client: object, timeline: PublisherTimeline, now: () => number, source: "camera"|"screen",
-   *   capability: {codec: string, scalabilityModes: string[]}}} options
+   *   video: {codec: string, encode: boolean, decode: boolean, scalabilityModes: string[]}[]}} options video: as `capabilities` found it
    */
-  constructor({ client, timeline, now, source, capability }) {
+  constructor({ client, timeline, now, source, video }) {
     super();
     this.#client = client;
     this.#timeline = timeline;
     this.#now = now;
     this.#source = source;
-    this.#capability = capability;
-    this.#scalabilityMode = bestScalabilityMode(capability.scalabilityModes);
+    this.#load = new LoadControl(source);
+    this.#video = video;
   }
 
   async start(track) {
     const { width = 640, height = 480, frameRate = 30 } = track.getSettings?.() ?? {};
-    this.#layers = layersFor({ source: this.#source, width, height, frameRate: frameRate || 30, temporalLayers: temporalLayersOf(this.#scalabilityMode) });
+    const size = { source: this.#source, width, height, frameRate: frameRate || 30 };
+    const top = layersFor(size).at(-1);
+    const capability = chooseVideoCodec(this.#video, top.width * top.height);
+    if (!capability) throw new Error("this browser cannot send pictures");
+    this.#codec = capability.codec;
+    this.#scalabilityMode = bestScalabilityMode(capability.scalabilityModes);
+    this.#layers = layersFor({ ...size, temporalLayers: temporalLayersOf(this.#scalabilityMode) });
     await this.#publish();
     this.#read(track);
   }
 
   async #publish() {
-    const { codec } = this.#capability;
+    const codec = this.#codec;
     const top = this.#layers.at(-1);
     const publication = await this.#client.publish({
       kind: "video", codec, source: this.#source, layers: this.#layers, priority: this.#source === "screen" ? "high" : "medium",
@@ -97,10 +107,11 @@ export class VideoSender extends EventTarget {
   #take(frame) {
     const now = this.#now();
     this.#clock.observe(frame.timestamp / 1000, now);
-    if (!this.publication) return;
+    if (!this.publication || this.#isHeld) return;
+    this.#lag += (now - this.#clock.toLocal(frame.timestamp / 1000) - this.#lag) / 32;
     const encodeMilliseconds = Math.max(0, ...this.#encoders.map(({ isRunning, milliseconds }) => (isRunning ? milliseconds : 0)));
     const bufferedBytes = this.#client.statistics?.bufferedBytes ?? 0;
-    const { divisor, layersLeftOut, isStopped } = this.#load.observe({ bufferedBytes, encodeMilliseconds }, now);
+    const { scale, divisor, isStopped } = this.#load.observe({ bufferedBytes, encodeMilliseconds, lagMilliseconds: this.#lag }, now);
     this.#taken += 1;
     if (isStopped || this.#taken % divisor !== 0) return;
     const capturedAt = this.#clock.toLocal(frame.timestamp / 1000);
@@ -114,40 +125,31 @@ export class VideoSender extends EventTarget {
     this.#lastPictureAt = capturedAt;
     this.#waiting.set(frame.timestamp, { timestamp, captureTime: this.#client.serverTime(capturedAt) });
     if (this.#waiting.size > waitingMax) this.#waiting.delete(this.#waiting.keys().next().value);
-    this.#encode(frame, Math.max(1, this.#encoders.length - layersLeftOut));
-  }
-
-  /** @param {number} count so many of the layers may run, from the lowest on */
-  #encode(frame, count) {
     for (const [spatial, encoder] of this.#encoders.entries()) {
-      const isRunning = spatial < count && this.#isNeeded(spatial, count);
+      const isRunning = this.#wanted.isWanted(spatial);
       if (encoder.isRunning && !isRunning) this.#wanted.requestKey(spatial); // It begins with a key frame when it runs again.
       encoder.isRunning = isRunning;
       if (!isRunning) continue;
+      if (encoder.setScale(scale)) this.#wanted.requestKey(spatial);
       if (encoder.encode(frame, this.#wanted.needsKey(spatial))) this.#wanted.keyed(spatial);
     }
-  }
-
-  /**
-   * What somebody wants; and in the place of wanted layers that are left out the highest that is not: the relay turns to it when the others do not come
-   * (Sources/PROTOCOL.md, 5.6).
-   */
-  #isNeeded(spatial, count) {
-    if (this.#wanted.isWanted(spatial)) return true;
-    if (spatial !== count - 1) return false;
-    for (let above = count; above < this.#encoders.length; above++) if (this.#wanted.isWanted(above)) return true;
-    return false;
   }
 
   #send(publication, wanted, spatial, { payload, at, key, temporal, discardable }) {
     const place = this.#waiting.get(at);
     if (!place || publication !== this.publication) return;
     // What nobody gets need not be sent; what refers to it is of layers that nobody gets either.
-    if (!this.#encoders[spatial]?.isRunning || (wanted.isWanted(spatial) && temporal > wanted.temporal(spatial))) {
+    if (!wanted.isWanted(spatial) || temporal > wanted.temporal(spatial)) {
       if (key) wanted.requestKey(spatial);
       return;
     }
     publication.send({ payload, ...place, key, discardable, endOfPicture: false, spatial, temporal });
+  }
+
+  /** Nothing is sent while it is held; then each layer begins with a key frame. */
+  setHeld(isHeld) {
+    if (this.#isHeld && !isHeld) this.#wanted.requestKey();
+    this.#isHeld = isHeld;
   }
 
   #fail(wanted, spatial, error) {
@@ -166,7 +168,7 @@ export class VideoSender extends EventTarget {
   statistics() {
     const layers = this.#encoders.map((encoder) => encoder.statistics());
     return {
-      stream: this.publication?.stream ?? null, source: this.#source, codec: this.#capability.codec,
+      stream: this.publication?.stream ?? null, source: this.#source, codec: this.#codec,
       kbps: layers.reduce((sum, { kbps }) => sum + kbps, 0),
       framesPerSecond: Math.max(0, ...layers.map(({ framesPerSecond }) => framesPerSecond)),
       keyFrames: layers.reduce((sum, { keyFrames }) => sum + keyFrames, 0), layers,
