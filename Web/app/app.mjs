@@ -250,7 +250,7 @@ export class App {
   /** @param {boolean} on */
   watch(on) {
     this.monitor?.close();
-    this.monitor = on ? new Monitor({ call: this.call, onLook: () => this.call.touch(), onLevels: () => this.screen?.levels?.() }) : null;
+    this.monitor = on ? new Monitor({ call: this.call, onLook: () => { this.call.touch(); this.call.wishLayers(); }, onLevels: () => this.screen?.levels?.() }) : null;
   }
 }
 

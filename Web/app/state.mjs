@@ -33,8 +33,9 @@ const reducers = {
   choose: (state, { room, peer = null, role = null }) => ({ ...state, phase: "prejoin", room, peer, role, notice: null, over: null }),
   start: (state, { notice = null }) => ({ ...initialState(), devices: state.devices, capabilities: state.capabilities, view: state.view, self: { ...initialState().self }, notice }),
   joining: (state) => ({ ...state, phase: "joining", over: null, notice: null }),
+  role: (state, { role }) => ({ ...state, role }),
   waiting: (state) => ({ ...state, phase: "waiting" }),
-  joined: (state, { role = null }) => ({ ...state, phase: "call", role, panel: null, lobby: [], chat: { ...initialState().chat }, page: 0, pinned: null, mainKey: null }),
+  joined: (state) => ({ ...state, phase: "call", panel: null, lobby: [], chat: { ...initialState().chat }, page: 0, pinned: null, mainKey: null }),
   listening: (state, { url }) => ({ ...state, phase: "listening", listenURL: url }),
   over: (state, { message }) => ({
     ...state, phase: "over", over: message, panel: null, lobby: [], soundBlocked: false, listenURL: null, self: { ...state.self, screen: false, held: false, paused: false },

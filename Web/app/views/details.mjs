@@ -3,6 +3,9 @@
 import { h, replaceChildren, setAttribute, setText, show } from "../dom.mjs";
 import { formats, pageProtocol } from "../format.mjs";
 
+/** Rows that benches look for. @type {Record<string, string>} */
+const marks = { state: "connection", http: "transport" };
+
 /** @param {any} app */
 export function detailsView(app) {
   const { strings } = app;
@@ -18,6 +21,12 @@ export function detailsView(app) {
   /** @type {number|null} */
   let scrolledTo = null;
 
+  /** By how much the relay's clock is ahead of this machine's. */
+  function clockOffset() {
+    const { client } = app.call;
+    return client?.state === "open" && client.serverTime ? client.serverTime() - Date.now() : null;
+  }
+
   /** @param {any} statistics */
   function connectionRows(statistics) {
     const { monitor, call } = app;
@@ -25,7 +34,7 @@ export function detailsView(app) {
       ["quality", strings.quality.title[monitor?.connection.grade ?? "unknown"], "Quality"],
       ["state", call.client?.state ?? "", words.state],
       ["rtt", formats.milliseconds(statistics.roundTripMilliseconds), words.roundTrip],
-      ["clock", formats.milliseconds(statistics.serverOffsetMilliseconds), words.clock],
+      ["clock", formats.milliseconds(clockOffset()), words.clock],
       ["node", statistics.node ?? "–", words.node],
       ["http", pageProtocol(), words.http],
       ["bitrate", formats.bitrate(statistics.bitrate), words.bitrate],
@@ -111,7 +120,7 @@ function section(name, graded = false) {
     rows(rows) {
       const children = [];
       for (const [key, value, label] of rows) {
-        const row = shown.get(key) ?? { term: h("dt", {}, label), value: h("dd", { dataset: { number: key } }) };
+        const row = shown.get(key) ?? { term: h("dt", {}, label), value: h("dd", { dataset: { number: key, ...(marks[key] ? { test: marks[key] } : {}) } }) };
         shown.set(key, row);
         setText(row.value, value);
         children.push(row.term, row.value);

@@ -19,7 +19,9 @@ export function prejoinView(app) {
   const meter = levelMeter(words.level);
   const hearing = h("p.hint.hearing");
   const name = h("input", { id: "display-name", name: "name", autocomplete: "name", maxlength: "48", dataset: { test: "name" }, "aria-describedby": "name-hint" });
-  const pickers = devicePickers(app, { prefix: "prejoin" });
+  const role = h("select", { id: "role", dataset: { test: "role" }, onchange: () => app.store.dispatch({ type: "role", role: role.value || null }) },
+    Object.entries(words.roles).map(([value, label]) => h("option", { value }, label)));
+  const pickers = devicePickers(app, { prefix: "prejoin", more: [h("div.field", {}, h("label.label", { for: "role" }, words.role), role)] });
   const microphoneProblem = problemLine(icon);
   const cameraProblem = problemLine(icon);
   const join = h("button.primary.large", { type: "submit", dataset: { test: "join" } }, words.join);
@@ -52,6 +54,7 @@ export function prejoinView(app) {
     /** @param {any} state */
     update(state) {
       const listen = state.capabilities?.listenOnly ?? false;
+      if (role.value !== (state.role ?? "")) role.value = state.role ?? "";
       setText(title, words.title(roomTitle(state.room, state.peer)));
       const track = state.self.camera ? app.devices.camera : null;
       if ((video.srcObject?.getVideoTracks()[0] ?? null) !== track) video.srcObject = track ? new MediaStream([track]) : null;

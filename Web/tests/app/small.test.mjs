@@ -8,6 +8,7 @@ import { Choices, describeDevices, microphoneConstraints } from "../../app/devic
 import { formats, httpVersion, pageProtocol } from "../../app/format.mjs";
 import { levelOf } from "../../app/meter.mjs";
 import { decodePresence, encodePresence, presenceBytesMax } from "../../app/presence.mjs";
+import { layerFor, wishesBetween } from "../../app/wishes.mjs";
 import { commandFor, shortcuts, takesText } from "../../app/shortcuts.mjs";
 import { noSpeakers, speakingHoldMilliseconds, takeLevels, takeSpeakers } from "../../app/speaking.mjs";
 
@@ -48,6 +49,15 @@ test("who speaks: the relay's word takes the place of levels for good", () => {
   assert.deepEqual(told.speaking, [7, 2]);
   assert.equal(takeLevels(told, [{ participant: 3, level: -10 }], 10), told);
   assert.equal(told.spokeAt.get(7), 5);
+});
+
+test("layers: the lowest that fills the tile; the highest is no wish, and only changes are said", () => {
+  const layers = [{ height: 180 }, { height: 360 }, { height: 720 }];
+  assert.deepEqual([100, 240, 241, 480, 481, 2000].map((height) => layerFor(layers, height)), [0, 0, 1, 1, null, null]);
+  assert.equal(layerFor([{ height: 180 }], 90), null);
+  assert.equal(layerFor([{}, {}], 90), 0);
+  assert.deepEqual(wishesBetween(new Map(), new Map([[3, null], [4, 0], [5, 0]])), [{ streams: [4, 5], maxLayer: { spatial: 0 } }]);
+  assert.deepEqual(wishesBetween(new Map([[4, 0], [5, 1]]), new Map([[4, null], [5, 1]])), [{ streams: [4] }]);
 });
 
 test("presence: what was encoded is read, anything else is nothing", () => {
