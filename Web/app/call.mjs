@@ -20,7 +20,8 @@ const goOnMilliseconds = 400;
 
 export class Call {
   /**
-   * @param {{store: any, own: import("./own-media.mjs").OwnMedia, announce: (text: string, options?: {seen?: boolean}) => void, strings: any, makeClient: (token: string|null) => any,
+   * @param {{store: any, own: import("./own-media.mjs").OwnMedia, announce: (text: string, options?: {seen?: boolean}) => void, strings: any,
+   *   makeClient: (token: string|null) => any,
    *   makeEngine: (client: any) => any, clock?: () => number, phone?: () => boolean}} options
    */
   constructor({ store, own, announce, strings, makeClient, makeEngine, clock = () => performance.now(), phone = () => false }) {
@@ -56,7 +57,10 @@ export class Call {
   people() {
     const { self, connection } = this.store.state;
     const muted = self.muted || this.own.devices.microphone === null;
-    return peopleOf(this.client?.room, { presence: this.presence.others, stalled: this.stalled, self: { muted, reconnecting: connection.state === "reconnecting" } });
+    return peopleOf(
+      this.client?.room,
+      { presence: this.presence.others, stalled: this.stalled, self: { muted, reconnecting: connection.state === "reconnecting" } },
+    );
   }
 
   get isHost() {
@@ -118,7 +122,9 @@ export class Call {
 
   async startEngine() {
     this.engine = this.makeEngine(this.client);
-    this.engine?.addEventListener?.("interruption", (/** @type {any} */ event) => { if (event.detail?.state === "ended" && event.detail.shouldResume) void this.goOn(); });
+    this.engine?.addEventListener?.("interruption", (/** @type {any} */ event) => {
+      if (event.detail?.state === "ended" && event.detail.shouldResume) void this.goOn();
+    });
     this.engine?.addEventListener?.("ended", (/** @type {any} */ event) => this.own.takeEnded(event.detail ?? {}));
     try {
       await this.engine?.start();

@@ -17,7 +17,10 @@ export function describeDevices(infos) {
 
 /** What to ask a microphone for. @param {string|null} id @param {boolean} original the sound as it is: for music, and for measuring */
 export function microphoneConstraints(id, original) {
-  return { ...(id ? { deviceId: { exact: id } } : {}), echoCancellation: !original, noiseSuppression: !original, autoGainControl: !original, channelCount: { ideal: 1 } };
+  return {
+    ...(id ? { deviceId: { exact: id } } : {}), echoCancellation: !original, noiseSuppression: !original, autoGainControl: !original,
+    channelCount: { ideal: 1 },
+  };
 }
 
 /** What to ask a camera for. @param {string|null} id @param {boolean} highDefinition 720 lines: for screens and machines that are up to it */

@@ -9,7 +9,10 @@ function problemOf(error, what) {
 }
 
 export class OwnMedia {
-  /** @param {{store: any, devices: import("./devices.mjs").Devices, choices: import("./devices.mjs").Choices, announce: (text: string) => void, strings: any}} options */
+  /**
+   * @param {{store: any, devices: import("./devices.mjs").Devices, choices: import("./devices.mjs").Choices, announce: (text: string) => void, strings:
+   * any}} options
+   */
   constructor({ store, devices, choices, announce, strings }) {
     this.store = store;
     this.devices = devices;
@@ -104,7 +107,10 @@ export class OwnMedia {
     }
   }
 
-  /** The engine sends something no more, and nobody pressed a button: the role in the room has changed, or the track has ended. @param {{source?: string, reason?: string}} what */
+  /**
+   * The engine sends something no more, and nobody pressed a button: the role in the room has changed, or the track has ended.
+   * @param {{source?: string, reason?: string}} what
+   */
   takeEnded({ source, reason }) {
     if (source === "screen") void this.stopScreen();
     // A microphone or camera that was pulled is seen by its track's own event, with a sentence of its own.

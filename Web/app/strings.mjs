@@ -139,7 +139,7 @@ export const strings = {
     clock: "Clock offset",
     node: "Relay",
     http: "HTTP version",
-    httpHint: "By which HTTP version this page came. Browsers do not tell it of a WebSocket; it takes HTTP/2 where page and relay speak it and the browser offers it.",
+    httpHint: "By which HTTP version this page came. Browsers do not tell it of a WebSocket, which goes over HTTP/2 where browser and relay both can.",
     bitrate: "Estimated bandwidth",
     congested: "Congested",
     reconnects: "Reconnections",

@@ -59,9 +59,11 @@ export function detailsView(app) {
       const video = stream === null ? null : statistics.video?.find((/** @type {any} */ one) => one.stream === stream);
       if (!video) continue;
       const prefix = stream === person.screen ? "screen-" : "";
-      rows.push([`${prefix}video`, `${video.codec}, ${video.width ?? "?"} × ${video.height ?? "?"}, ${formats.rate(video.framesPerSecond)}, ${formats.kilobits(video.kbps)}`, words.video],
+      const size = `${video.width ?? "?"} × ${video.height ?? "?"}`;
+      rows.push([`${prefix}video`, `${video.codec}, ${size}, ${formats.rate(video.framesPerSecond)}, ${formats.kilobits(video.kbps)}`, words.video],
         [`${prefix}video-delay`, formats.milliseconds(video.latencyMilliseconds), words.delay], [`${prefix}layer`, formats.layer(video.layer), words.layer],
-        [`${prefix}drops`, `${video.dropped ?? 0} / ${(video.decoded ?? 0) + (video.dropped ?? 0)}`, words.drops], [`${prefix}freezes`, String(video.freezes ?? 0), words.freezes]);
+        [`${prefix}drops`, `${video.dropped ?? 0} / ${(video.decoded ?? 0) + (video.dropped ?? 0)}`, words.drops],
+        [`${prefix}freezes`, String(video.freezes ?? 0), words.freezes]);
     }
     return rows;
   }

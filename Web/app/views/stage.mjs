@@ -39,7 +39,9 @@ export function stageView(app) {
   /** The buttons of the tile that has the focus are stops for Tab, those of all others are not. @param {FocusEvent} event */
   function tabStops(event) {
     const here = /** @type {Element} */ (event.target).closest?.(".tile");
-    for (const button of element.querySelectorAll(".tile .corner button")) /** @type {HTMLElement} */ (button).tabIndex = button.closest(".tile") === here ? 0 : -1;
+    for (const button of element.querySelectorAll(".tile .corner button")) {
+      /** @type {HTMLElement} */ (button).tabIndex = button.closest(".tile") === here ? 0 : -1;
+    }
   }
 
   /** @param {number} by */

@@ -22,11 +22,14 @@ test("shortcuts: each key is one command, in any case", () => {
 });
 
 test("shortcuts: not with a modifier, held down, while typing, composing, or in a dialog; Escape while typing", () => {
-  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }, { repeat: true }, { isComposing: true }, { defaultPrevented: true }]) assert.equal(commandFor({ key: "m", ...more }, free), null);
+  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }, { repeat: true }, { isComposing: true }, { defaultPrevented: true }]) {
+    assert.equal(commandFor({ key: "m", ...more }, free), null);
+  }
   assert.equal(commandFor({ key: "m" }, { typing: true, dialog: false }), null);
   assert.equal(commandFor({ key: "Escape" }, { typing: true, dialog: false }), "escape");
   assert.equal(commandFor({ key: "m" }, { typing: false, dialog: true }), null);
-  assert.ok(takesText({ tagName: "input", type: "text" }) && takesText({ tagName: "TEXTAREA" }) && takesText({ tagName: "SELECT" }) && takesText({ isContentEditable: true }));
+  assert.ok(takesText({ tagName: "input", type: "text" }) && takesText({ tagName: "TEXTAREA" }));
+  assert.ok(takesText({ tagName: "SELECT" }) && takesText({ isContentEditable: true }));
   assert.ok(!takesText({ tagName: "INPUT", type: "checkbox" }) && !takesText({ tagName: "BUTTON" }) && !takesText(null));
 });
 
@@ -63,13 +66,18 @@ test("layers: the lowest that fills the tile; the highest is no wish, and only c
 test("presence: what was encoded is read, anything else is nothing", () => {
   for (const muted of [true, false]) assert.deepEqual(decodePresence(encodePresence({ muted })), { muted });
   const bytes = (text) => new TextEncoder().encode(text);
-  for (const bad of ["", "{", "null", "[]", "{\"muted\":1}", `{"muted":true,"x":"${"y".repeat(presenceBytesMax)}"}`]) assert.equal(decodePresence(bytes(bad)), null, bad.slice(0, 20));
+  for (const bad of ["", "{", "null", "[]", "{\"muted\":1}", `{"muted":true,"x":"${"y".repeat(presenceBytesMax)}"}`]) {
+    assert.equal(decodePresence(bytes(bad)), null, bad.slice(0, 20));
+  }
   assert.equal(decodePresence(new Uint8Array([0xff, 0xfe])), null);
 });
 
 test("devices: kinds apart, aliases out, nameless ones numbered", () => {
   const info = (kind, deviceId, label = "") => ({ kind, deviceId, label });
-  assert.deepEqual(describeDevices([info("audioinput", "default", "Default"), info("audioinput", "a"), info("audioinput", "b", "USB"), info("videoinput", "c", "Cam"), info("audiooutput", "communications", "x"), info("videoinput", "")]), {
+  assert.deepEqual(describeDevices([
+    info("audioinput", "default", "Default"), info("audioinput", "a"), info("audioinput", "b", "USB"), info("videoinput", "c", "Cam"),
+    info("audiooutput", "communications", "x"), info("videoinput", ""),
+  ]), {
     microphones: [{ id: "a", label: "Microphone 1" }, { id: "b", label: "USB" }], cameras: [{ id: "c", label: "Cam" }], speakers: [],
   });
   assert.equal(/** @type {any} */ (microphoneConstraints(null, true)).noiseSuppression, false);
@@ -100,7 +108,10 @@ test("capabilities: without decoder or worklet one listens only, and is told so"
 });
 
 test("formats: units, and a dash for what is not known", () => {
-  assert.deepEqual([formats.milliseconds(3.14159), formats.milliseconds(84.6), formats.milliseconds(null), formats.milliseconds(-1.8)], ["3.1 ms", "85 ms", "–", "-1.8 ms"]);
+  assert.deepEqual(
+    [formats.milliseconds(3.14159), formats.milliseconds(84.6), formats.milliseconds(null), formats.milliseconds(-1.8)],
+    ["3.1 ms", "85 ms", "–", "-1.8 ms"],
+  );
   assert.deepEqual([formats.bitrate(310_000), formats.bitrate(4_200_000), formats.kilobits(31.8)], ["310 kbit/s", "4.2 Mbit/s", "32 kbit/s"]);
   assert.deepEqual([formats.bytes(999), formats.bytes(48_211_004), formats.bytes(undefined)], ["999 B", "48.2 MB", "–"]);
   assert.equal(formats.share(0.0814), "8.1 %");
