@@ -79,6 +79,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const [command] = line.split(" ");
   if (command === "migrate") await receiver.migrate().then(() => sender.migrate());
   else if (command === "chat") await sender.chat.send("hello, all");
+  else if (command === "trickle") video.close();
   else if (command === "end") break;
   say("status", {
     command: line,
@@ -94,3 +95,4 @@ for await (const line of createInterface({ input: process.stdin })) {
 clearInterval(pace);
 await Promise.all([sender.close(), receiver.close()]);
 say("closed", { states: [sender.state, receiver.state] });
+process.stdin.destroy();
