@@ -107,13 +107,11 @@ export class MicrophoneSender extends EventTarget {
     if (this.#encoder?.state !== "configured") this.#makeEncoder();
     // An encoder that lags: what waits in it is late already.
     if (this.#encoder.encodeQueueSize > 10) return;
-    const data = new AudioData({
-      format: "f32-planar", sampleRate: 48_000, numberOfChannels: 1, numberOfFrames: frameSamples,
-      // Of the encoder's own: without gaps, whatever was left out.
-      timestamp: Math.round((this.#fedSamples * 1e6) / 48_000), data: samples,
-    });
+    // Of the encoder's own: without gaps, whatever was left out.
+    const at = Math.round((this.#fedSamples * 1e6) / 48_000);
+    const data = new AudioData({ format: "f32-planar", sampleRate: 48_000, numberOfChannels: 1, numberOfFrames: frameSamples, timestamp: at, data: samples });
     this.#fedSamples += frameSamples;
-    this.#waiting.push(description);
+    this.#waiting.push({ at, description });
     this.#encoder.encode(data);
     data.close();
   }
@@ -131,7 +129,9 @@ export class MicrophoneSender extends EventTarget {
   }
 
   #send(chunk) {
-    const description = this.#waiting.shift();
+    // What an encoder swallows has no place among those that follow.
+    while (this.#waiting.length > 1 && this.#waiting[1].at <= chunk.timestamp) this.#waiting.shift();
+    const description = this.#waiting.shift()?.description;
     if (!description || !this.publication) return;
     const payload = new Uint8Array(chunk.byteLength);
     chunk.copyTo(payload);

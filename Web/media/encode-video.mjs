@@ -1,11 +1,14 @@
 // One encoding of a picture: a VideoEncoder of one size, and what of it goes to the relay.
 
 import { encoderExtras } from "./capabilities.mjs";
-import { temporalLayersOf } from "./layers.mjs";
+import { smallLinesMax, temporalLayersOf } from "./layers.mjs";
 import { RateWindow } from "./statistics.mjs";
 
-/** More pictures than these in an encoder: it lags, and the next one is left out. */
+/** More pictures than these before and in an encoder: it lags, and the next one is left out. */
 const queueMax = 2;
+const insideMax = 3;
+/** What has not come out of an encoder for so long never will: it left it out itself. */
+const insideMilliseconds = 1_000;
 
 export class LayerEncoder {
   keyFrames = 0;
@@ -15,13 +18,15 @@ export class LayerEncoder {
   milliseconds = 0;
 
   #spatial;
+  #full; // the configuration of the layer as it was published
   #configuration;
+  #divisor = 1;
   #temporalTop;
   #send;
   #fail;
   #now;
   #encoder = null;
-  #begun = [];
+  #begun = new Map(); // a picture's timestamp → when it was given to the encoder
   #bytes = new RateWindow();
   #pictures = new RateWindow();
 
@@ -34,13 +39,31 @@ export class LayerEncoder {
   constructor({ spatial, layer, codec, scalabilityMode, send, fail, now }) {
     this.#spatial = spatial;
     this.#temporalTop = temporalLayersOf(scalabilityMode) - 1;
-    this.#configuration = {
+    this.#full = {
       codec, width: layer.width, height: layer.height, bitrate: layer.bitrate, framerate: layer.frameRate, latencyMode: "realtime", bitrateMode: "variable",
       ...encoderExtras(codec), ...(scalabilityMode ? { scalabilityMode } : {}),
     };
+    this.#configuration = this.#full;
     this.#send = send;
     this.#fail = fail;
     this.#now = now;
+  }
+
+  /**
+   * A layer of more than 360 lines is encoded in that part of its size; smaller ones stay.
+   *
+   * @returns whether that changed: then a key frame must begin
+   */
+  setScale(scale) {
+    const { width, height } = this.#full;
+    const isLarge = Math.min(width, height) > smallLinesMax;
+    const divisor = isLarge ? scale : 1;
+    if (divisor === this.#divisor) return false;
+    this.#divisor = divisor;
+    const part = (value) => Math.max(2, Math.round(value / divisor / 2) * 2);
+    this.#configuration = { ...this.#full, width: part(width), height: part(height), bitrate: Math.round(this.#full.bitrate / divisor) };
+    if (this.#encoder?.state === "configured") this.#encoder.configure(this.#configuration);
+    return true;
   }
 
   get size() {
@@ -49,7 +72,10 @@ export class LayerEncoder {
 
   /** Whether the encoder takes a picture now; otherwise it lags. */
   get isReady() {
-    return this.#encoder === null || this.#encoder.encodeQueueSize <= queueMax;
+    if (this.#encoder === null) return true;
+    if (this.#encoder.encodeQueueSize > queueMax) return false;
+    const oldest = this.#begun.values().next().value ?? Infinity;
+    return this.#begun.size <= insideMax || this.#now() - oldest > insideMilliseconds;
   }
 
   /** @returns whether the picture was taken. It stays the caller's to close. */
@@ -60,7 +86,7 @@ export class LayerEncoder {
     }
     if (this.#encoder?.state !== "configured") this.#make();
     try {
-      this.#begun.push(this.#now());
+      this.#begun.set(frame.timestamp, this.#now());
       this.#encoder.encode(frame, { keyFrame });
     } catch (error) {
       this.#fail(error);
@@ -70,7 +96,7 @@ export class LayerEncoder {
   }
 
   #make() {
-    this.#begun = [];
+    this.#begun.clear();
     this.#encoder = new VideoEncoder({
       output: (chunk, metadata) => this.#output(chunk, metadata),
       error: (error) => {
@@ -88,22 +114,33 @@ export class LayerEncoder {
     const key = chunk.type === "key";
     if (key) this.keyFrames += 1;
     const now = this.#now();
-    this.milliseconds += (now - (this.#begun.shift() ?? now) - this.milliseconds) / 8;
+    this.#noteDuration(chunk.timestamp, now);
     this.#bytes.add(payload.byteLength, now);
     this.#pictures.add(1, now);
     // In the modes L1T2 and L1T3 nothing refers to a picture of the highest layer (WebRTC-SVC, dependency diagrams).
     this.#send({ payload, at: chunk.timestamp, key, temporal, discardable: !key && this.#temporalTop > 0 && temporal === this.#temporalTop });
   }
 
+  #noteDuration(timestamp, now) {
+    const begun = this.#begun.get(timestamp);
+    if (begun !== undefined) this.milliseconds += (now - begun - this.milliseconds) / 8;
+    // Encoders leave out pictures where their rate asks for it: nothing comes of those.
+    for (const at of this.#begun.keys()) {
+      if (at > timestamp) break;
+      this.#begun.delete(at);
+    }
+  }
+
   statistics() {
     const now = this.#now();
     return {
       spatial: this.#spatial, ...this.size, isRunning: this.isRunning, kbps: (this.#bytes.perSecond(now) * 8) / 1000,
-      framesPerSecond: this.#pictures.perSecond(now), keyFrames: this.keyFrames, leftOut: this.leftOut,
+      framesPerSecond: this.#pictures.perSecond(now), keyFrames: this.keyFrames, leftOut: this.leftOut, encodeMilliseconds: this.milliseconds,
     };
   }
 
   close() {
+    this.#begun.clear();
     if (this.#encoder && this.#encoder.state !== "closed") this.#encoder.close();
     this.#encoder = null;
   }
