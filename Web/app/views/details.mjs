@@ -51,7 +51,8 @@ export function detailsView(app) {
     const rows = [];
     const sound = statistics.audio?.find((/** @type {any} */ one) => one.stream === person.audio);
     if (sound) {
-      rows.push(["audio", `${sound.codec}, ${formats.kilobits(sound.kbps)}`, words.audio], ["delay", formats.milliseconds(sound.latencyMilliseconds), words.delay],
+      rows.push(["audio", `${sound.codec}, ${formats.kilobits(sound.kbps)}`, words.audio],
+        ["delay", formats.milliseconds(sound.latencyMilliseconds), words.delay],
         ["buffer", `${formats.milliseconds(sound.levelMilliseconds)} / ${formats.milliseconds(sound.targetMilliseconds)}`, words.buffer],
         ["concealed", formats.share(sound.concealedShare), words.concealed], ["drift", formats.partsPerMillion(sound.driftPPM), words.drift]);
     }

@@ -5,9 +5,11 @@
 const wish = new URLSearchParams(globalThis.location?.search ?? "");
 const number = (name) => (wish.has(name) ? Number(wish.get(name)) : null);
 
-const names = ["Amira Haddad", "Jonas Lindqvist", "Mei Chen", "Tomás Oliveira", "Priya Raman", "Oluwaseun Adeyemi", "Kaito Mori", "Freya Nilsen", "Luca Bianchi",
+const names = ["Amira Haddad", "Jonas Lindqvist", "Mei Chen", "Tomás Oliveira", "Priya Raman", "Oluwaseun Adeyemi", "Kaito Mori", "Freya Nilsen",
+  "Luca Bianchi",
   "Sofia Marković",
-  "Noah Weber", "Zainab Yusuf", "Ivan Petrov", "Chloé Laurent", "Mateo García", "Hana Suzuki", "Ewa Kowalska", "Liam O’Connor", "Aisha Khan", "Pavel Novák",
+  "Noah Weber", "Zainab Yusuf", "Ivan Petrov", "Chloé Laurent", "Mateo García", "Hana Suzuki", "Ewa Kowalska", "Liam O’Connor", "Aisha Khan",
+  "Pavel Novák",
   "Greta Larsen", "Omar Farouk",
   "Isla MacLeod", "Diego Torres", "Nina Fischer", "Samuel Okafor", "Yuki Tanaka", "Clara Dubois", "Bruno Costa", "Elif Demir"];
 
