@@ -106,7 +106,7 @@ let package = Package(
                 "Reactor",
                 "Signalling",
                 "CLinux",
-                "TLSTransport", "HTTPProtocol", "COpenSSL", "CNghttp2", "COpus",
+                "TLSTransport", "HTTPProtocol", "JOSE", "COpenSSL", "CNghttp2", "COpus",
             ],
             swiftSettings: strict),
 
@@ -210,7 +210,7 @@ let package = Package(
         testTarget("TLSTransportTests", ["TLSTransport", "CertificateAuthority", "Reactor", "RelayBase"]),
         testTarget("JOSETests", ["JOSE", "RelayBase"]),
         testTarget("CertificateAuthorityTests", ["CertificateAuthority", "RelayBase", "CLinux"]),
-        testTarget("HTTPTransportTests", ["HTTPTransport", "CNghttp2", "HTTPProtocol", "WebSocketProtocol", "RelayBase"]),
+        testTarget("HTTPTransportTests", ["HTTPTransport", "CNghttp2", "CZlib", "HTTPProtocol", "WebSocketProtocol", "RelayBase"]),
         testTarget("MediaFilesTests", ["MediaFiles", "MediaProtocol", "RelayBase"]),
         testTarget(
             "RelayClientTests",

@@ -11,3 +11,8 @@ static inline int segue_deflate_init_raw(z_streamp stream, int level, int window
 static inline int segue_inflate_init_raw(z_streamp stream, int window_bits) {
     return inflateInit2(stream, -window_bits);
 }
+
+// The gzip format (RFC 1952) with the largest window.
+static inline int segue_deflate_init_gzip(z_streamp stream, int level) {
+    return deflateInit2(stream, level, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY);
+}

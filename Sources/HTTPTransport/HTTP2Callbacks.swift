@@ -139,7 +139,7 @@ private func readData(
         return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
     }
     let core = unsafe core(userData)
-    let queued = unsafe stream.pointee.outbound.count
+    let queued = unsafe stream.pointee.queuedCount
     let isEnded = unsafe stream.pointee.isEnded
     guard queued > 0 || isEnded else {
         unsafe stream.pointee.isDeferred = true

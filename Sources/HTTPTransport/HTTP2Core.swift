@@ -23,6 +23,8 @@ struct HTTP2Core: ~Copyable {
     var isPaused = false
     /// Bytes in all streams' outbound queues.
     var queuedBytes = 0
+    /// Bytes of ``HTTP2Stream/content`` that have gone, of all streams.
+    var contentBytesSent: UInt64 = 0
     var openStreams = 0
     /// How many streams want a `.writable` event, and whether anything happened that could bring one.
     var writableWanted = 0
@@ -73,6 +75,8 @@ struct HTTP2Core: ~Copyable {
     }
 
     mutating func dropOutbound(of stream: UnsafeMutablePointer<HTTP2Stream>) {
+        unsafe stream.pointee.content = []
+        unsafe stream.pointee.contentSent = 0
         let dropped = unsafe stream.pointee.outbound.count
         guard dropped > 0 else { return }
         queuedBytes -= dropped
@@ -184,12 +188,24 @@ struct HTTP2Core: ~Copyable {
         if goAwayRequested == code { goAwayRequested = nil } else { goAwaySent = code }
     }
 
-    /// Writes a DATA frame: the header that the library made and the payload straight from the stream's queue.
+    /// Writes a DATA frame: the header that the library made and the payload straight from the stream's queue, and from its content behind that.
     mutating func sendData(_ stream: UnsafeMutablePointer<HTTP2Stream>, header: UnsafeRawBufferPointer, count: Int) {
         unsafe output.append(header)
-        unsafe output.append(UnsafeRawBufferPointer(rebasing: stream.pointee.outbound.readable.prefix(count)))
-        unsafe stream.pointee.outbound.consume(count)
-        queuedBytes -= count
+        let queued = unsafe min(count, stream.pointee.outbound.count)
+        unsafe output.append(UnsafeRawBufferPointer(rebasing: stream.pointee.outbound.readable.prefix(queued)))
+        unsafe stream.pointee.outbound.consume(queued)
+        queuedBytes -= queued
+        if count > queued { unsafe sendContent(of: stream, count: count - queued) }
         abuse.dataFrameSent()
+    }
+
+    private mutating func sendContent(of stream: UnsafeMutablePointer<HTTP2Stream>, count: Int) {
+        let start = unsafe stream.pointee.contentSent
+        unsafe output.append(stream.pointee.content.span.bytes.extracting(start..<(start + count)))
+        unsafe stream.pointee.contentSent = start + count
+        contentBytesSent &+= UInt64(count)
+        guard unsafe stream.pointee.contentSent == stream.pointee.content.count else { return }
+        unsafe stream.pointee.content = []
+        unsafe stream.pointee.contentSent = 0
     }
 }

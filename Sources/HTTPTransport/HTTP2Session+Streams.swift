@@ -213,8 +213,28 @@ extension HTTP2Session {
     /// Bytes queued on the stream and not yet produced.
     package func queuedCount(_ id: HTTP2StreamID) -> Int {
         guard let stream = unsafe find(id) else { return 0 }
-        return unsafe stream.pointee.outbound.count
+        return unsafe stream.pointee.queuedCount
     }
+
+    /// Ends this end's half of the stream with content of any size behind what is queued. It is held and not copied, so that a reader that is slow or
+    /// gone costs no memory for it, and it takes nothing of the connection's window from other streams before it is sent.
+    package func endStream(_ id: HTTP2StreamID, content: [UInt8]) {
+        write(id, content: content)
+        endStream(id)
+    }
+
+    /// The same for a stream that goes on: it takes more once this is gone (``queuedCount(_:)``).
+    package func write(_ id: HTTP2StreamID, content: [UInt8]) {
+        guard let stream = unsafe find(id), unsafe stream.pointee.hasDataSource, unsafe !stream.pointee.isEnded, unsafe !stream.pointee.isClosed,
+            unsafe !stream.pointee.isResetLocally
+        else { return }
+        unsafe precondition(stream.pointee.content.isEmpty, "one content at a time")
+        unsafe stream.pointee.content = content
+        unsafe resume(stream)
+    }
+
+    /// Bytes of such content that have been produced so far, of all streams: what tells a slow reader from one that does not read.
+    package var contentBytesSent: UInt64 { unsafe core.pointee.contentBytesSent }
 
     /// Ends this end's half of the stream once its queue is sent.
     package func endStream(_ id: HTTP2StreamID) {

@@ -36,6 +36,10 @@ struct HTTP2Stream: ~Copyable {
     let id: HTTP2StreamID
     var inbound = ByteQueue()
     var outbound = ByteQueue()
+    /// Content that goes behind ``outbound``, held by whoever made it as well: it is copied only as it is sent, and window is not set aside for it.
+    var content: [UInt8] = []
+    /// How much of it has gone.
+    var contentSent = 0
     var block = HTTP2FieldCollector()
     /// The application has heard of the stream, or opened it, and is owed a `.streamClosed`.
     var isAnnounced: Bool
@@ -62,6 +66,9 @@ struct HTTP2Stream: ~Copyable {
         self.id = id
         self.isAnnounced = isAnnounced
     }
+
+    /// Bytes that wait to be sent.
+    var queuedCount: Int { outbound.count + content.count - contentSent }
 }
 
 /// The records of one connection's streams in order of their identifiers. At most about a hundred, so a look-up is a handful of comparisons.

@@ -18,6 +18,11 @@ package struct Limits: Sendable, Equatable {
     package var requestFieldsMax = 100
     package var requestHeadMillisecondsMax: UInt64 = 10_000
     package var http2StreamsMax = 100
+    /// What the folder `web` may hold.
+    package var webFilesMax = 512
+    package var webBytesMax = 32 << 20
+    /// Administrators that watch `/v1/live` at once.
+    package var liveWatchersMax = 16
 
     // Connections.
     package var connectionsMax = 20_000
@@ -68,6 +73,8 @@ package struct Limits: Sendable, Equatable {
     package var publishersPerRoomMax = 200
     /// Who may wait in one room's lobby at once.
     package var lobbyMax = 100
+    /// Who are told to speak in a room at once.
+    package var speakersMax = 8
     package var streamsPerParticipantMax = 16
     package var roomNameBytesMax = 128
     package var controlQueueBytesMax = 1 << 20

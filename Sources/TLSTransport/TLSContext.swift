@@ -30,6 +30,8 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
     package private(set) var stapleFaults: [TLSSetupError] = []
     /// Authorities whose clients are all refused, for want of a revocation list of theirs; by their names.
     package private(set) var authoritiesWithoutList: [String] = []
+    /// When the own certificates and the authorities end.
+    package private(set) var certificateEnds: [CertificateEnd] = []
     /// The ALPN list in wire form (RFC 7301 §3.1), at an address that the selection callback may hand out.
     let applicationProtocols: UnsafeMutableBufferPointer<UInt8>
 
@@ -79,6 +81,7 @@ package final class TLSContext: @unchecked Sendable {  // Safe: as said above.
         try applyProtocolSettings()
         try applyCredentials(credentials)
         authoritiesWithoutList = credentials.authoritiesWithoutList(configuration.revocation)
+        certificateEnds = CertificateEnd.all(in: credentials)
         try loadStaples(credentials, replacing: previous)
         try installCallbacks()
     }

@@ -36,6 +36,7 @@ enum CheckCommand {
             if !faults.contains(where: { $0.path == "enrolment.authority" }) { CheckEnrolment.check(configuration, now: .current(), &report) }
             if !isDevelopment || configuration.stateFolder != nil { CheckSections.state(configuration, &report) }
             CheckSections.auditLog(configuration, &report)
+            if !faults.contains(where: { $0.path == "web" }) { CheckSections.web(configuration, &report) }
             if !faults.contains(where: { $0.path.hasPrefix("proxies") }) { CheckSections.proxies(configuration, &report) }
             CheckSystem.addresses(configuration, &report)
             CheckSystem.descriptors(configuration, &report)

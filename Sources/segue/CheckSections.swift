@@ -52,6 +52,19 @@ enum CheckSections {
         }
     }
 
+    static func web(_ configuration: ServerConfiguration, _ report: inout CheckReport) {
+        guard let folder = configuration.webFolder else {
+            report.add(.ok, "web", "not named: no web client is served")
+            return
+        }
+        do throws(WebFolderFault) {
+            let found = try WebFolder(path: folder, limits: configuration.limits).survey()
+            report.add(.ok, "web", "\(folder): \(found.files) files, \(found.bytes) bytes")
+        } catch {
+            report.add(.fail, "web", "\(error)", advice: "It must be a folder as Deploy/web assembles it, readable by the relay's user.")
+        }
+    }
+
     static func auditLog(_ configuration: ServerConfiguration, _ report: inout CheckReport) {
         guard let path = configuration.auditLog else {
             report.add(.ok, "auditLog", "not named: the log has the records, as event \"audit\"")

@@ -26,6 +26,7 @@ enum ServeCommand {
             StateDirectory.option,
             .option("--loops", "N", "Event loops, 1 to \(ServerConfiguration.loopsMax); else as many as there are cores."),
             .option("--client-certificates", "POLICY", "Whether clients must show a certificate.", choices: ["required", "optional"]),
+            .option("--web", "FOLDER", "The web client to serve at /, as Deploy/web assembles it.", completion: .folder),
             .option("--tls-max", "VERSION", "The highest TLS version to speak.", choices: ["1.2", "1.3"]),
             .flag("--echo", "For conformance tests only: a WebSocket at /echo that sends back what it gets."),
             .option("--echo-message-bytes-max", "N", "The longest message of /echo in bytes."),
@@ -44,14 +45,17 @@ enum ServeCommand {
         let path = ServeConfiguration.path(arguments, environment: environment)
         let state = path == nil ? try StateDirectory.find(arguments) : nil
         let text = try path.map { try ServeConfiguration.read($0) }
-        let configuration = try configure(arguments, text, environment, state, path)
+        var configuration = try configure(arguments, text, environment, state, path)
+        configuration.version = SegueVersion.text
+        let token = try state.flatMap { try developmentToken($0, &configuration) }
 
         let log = try Log(format: logFormat(arguments))
         defer { log.stop() }
         let server = try start(configuration, log)
         if let state {
             try DevelopmentRenewal.start(state, log: log)
-            Console.text(DevelopmentBanner(state: state, addresses: server.addresses, program: DevelopmentBanner.program).text)
+            Console.text(
+                DevelopmentBanner(state: state, addresses: server.addresses, program: DevelopmentBanner.program, token: token).text)
         }
         for address in server.proxyAddresses { Console.out("proxy http://\(address)") }
         for address in server.addresses { Console.out("ready https://\(address)") }
@@ -78,6 +82,14 @@ enum ServeCommand {
         }
     }
 
+    /// With a web client, tokens of the relay's own are in use unless others are configured.
+    private static func developmentToken(_ state: StateDirectory, _ configuration: inout ServerConfiguration) throws(CommandFailure) -> String? {
+        guard configuration.webFolder != nil, configuration.tokens == nil else { return nil }
+        let token = try DevelopmentToken.prepare(state)
+        configuration.tokens = token.settings
+        return try token.token(now: Int64(WallClock.now() / 1_000))
+    }
+
     private static func logFormat(_ arguments: Arguments) -> Log.Format {
         switch arguments.string("--log") {
         case "human": .human
@@ -91,7 +103,7 @@ enum ServeCommand {
             return try Server(configuration, log: log)
         } catch {
             switch error {
-            case .tls, .state, .enrolment, .tokens: throw CommandFailure(code: .configuration, message: "\(error)")
+            case .tls, .state, .enrolment, .tokens, .web: throw CommandFailure(code: .configuration, message: "\(error)")
             case .listen(_, let fault) where fault.errno == EADDRINUSE:
                 throw CommandFailure(code: .failure, message: "\(error)\nIs another relay running there? Choose another address with --listen.")
             case .listen, .auditLog, .system: throw CommandFailure(code: .failure, message: "\(error)")

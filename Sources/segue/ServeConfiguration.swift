@@ -13,7 +13,7 @@ enum ServeConfiguration {
     /// Flags that set keys of the configuration, with the variable that sets the same key.
     private static let variables: [(option: String, variable: String)] = [
         ("--loops", "SEGUE_LOOPS"), ("--client-certificates", "SEGUE_TLS_CLIENT_CERTIFICATES"), ("--tls-max", "SEGUE_TLS_MAXIMUM_VERSION"),
-        ("--echo-message-bytes-max", "SEGUE_ECHO_MESSAGE_BYTES_MAX"),
+        ("--echo-message-bytes-max", "SEGUE_ECHO_MESSAGE_BYTES_MAX"), ("--web", "SEGUE_WEB"),
     ]
 
     /// The file that the flag or the environment names.
@@ -73,7 +73,11 @@ enum ServeConfiguration {
             defaults.tls.revocationListFiles = [development.revocationListPath]
             defaults.enrolment = EnrolmentConfiguration(authority: development.authorityDirectory)
         }
-        if text == nil { defaults.policy = .development }
+        if text == nil {
+            defaults.policy = .development
+            // Browsers that have no certificate get in by a token.
+            if environment["SEGUE_WEB"] != nil { defaults.tls.clientCertificate = .optional }
+        }
         var (configuration, faults) = ServerConfiguration.examine(
             text: text, environment: environment, defaults: defaults, certificatesRequired: text != nil)
         if let file = configuration?.policyFile, !file.isEmpty {

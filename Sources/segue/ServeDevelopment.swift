@@ -10,6 +10,8 @@ struct DevelopmentBanner {
     let addresses: [SocketAddress]
     /// How the program was called.
     let program: String
+    /// What a browser gets in by; `nil` where no web client is served.
+    let token: String?
 
     /// As it was called, in a form that holds in other folders too.
     static var program: String {
@@ -30,6 +32,13 @@ struct DevelopmentBanner {
         let place = state.isNamed ? ["--state", state.path] : []
         let client = place + connect(address)
         let common = client + ["--room", "demo"]
+        if let token {
+            lines += [
+                "",
+                "Meet in a browser that trusts \(state.trustStore) (the link is good for 12 hours, and whoever has it is '\(DevelopmentToken.subject)'):",
+                "    https://\(urlHost(address)):\(address.port)/#/r/demo?token=\(token)",
+            ]
+        }
         lines += [
             "",
             "Save what a room plays, as bob:",

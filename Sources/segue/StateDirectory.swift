@@ -10,6 +10,8 @@ import Glibc
 /// relay/                     the relay's signing key and the grants of pairs
 /// clients/alice.pem          a link to the client's certificate, the newest after renewals too
 /// clients/alice-key.pem      and to its private key (mode 0600, in a folder of mode 0700)
+/// token-key.pem              the key of the tokens that browsers get in by, with --web
+/// token-keys.json            its public half, which the relay believes
 /// ```
 struct StateDirectory: Equatable {
     /// Absolute, without a slash at the end.
@@ -24,6 +26,8 @@ struct StateDirectory: Equatable {
     var trustStore: String { path + "/ca.pem" }
     var revocationList: String { path + "/crl.pem" }
     var relay: String { path + "/relay" }
+    var tokenKey: String { path + "/token-key.pem" }
+    var tokenKeys: String { path + "/token-keys.json" }
     func clientCertificate(_ name: String) -> String { "\(path)/clients/\(name).pem" }
     func clientKey(_ name: String) -> String { "\(path)/clients/\(name)-key.pem" }
 

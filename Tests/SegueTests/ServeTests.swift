@@ -121,7 +121,8 @@ struct ServeTests {
         ])
     func banner(address: String, isNamed: Bool, listen: String, url: String) throws {
         let address = try #require(SocketAddress(address))
-        let text = DevelopmentBanner(state: StateDirectory(path: "/my state", isNamed: isNamed), addresses: [address], program: "segue").text
+        let text = DevelopmentBanner(state: StateDirectory(path: "/my state", isNamed: isNamed), addresses: [address], program: "segue", token: nil)
+            .text
         #expect(text.contains("    \(listen) --save out/\n"))
         #expect(text.contains(" \(url)\n"))
         #expect(text.contains("--cacert '/my state/ca.pem' --cert '/my state/clients/alice.pem' --key '/my state/clients/alice-key.pem'"))

@@ -47,7 +47,7 @@ struct ImportTests {
         ],
         "segue": [
             "RelayBase", "RelayRooms", "JitterBuffer", "AudioEngine", "AudioSession", "RelayServer", "RelayClient", "CertificateAuthority",
-            "MediaFiles", "MediaProtocol", "LoadGenerator", "LoadReport", "Reactor",
+            "MediaFiles", "MediaProtocol", "LoadGenerator", "LoadReport", "Reactor", "JOSE",
             "Signalling",
             "TLSTransport",
             "HTTPProtocol", "WebSocketProtocol", "HTTPTransport", "COpenSSL", "CNghttp2", "COpus", "CLinux", "Glibc", "FoundationEssentials",

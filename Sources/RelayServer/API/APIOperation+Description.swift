@@ -43,6 +43,10 @@ extension APIOperation {
             Description(
                 summary: "Makes a one-time token for a new device.", success: 201, schema: "EnrolmentToken", request: "EnrolmentTokenRequest",
                 errors: [404, 422, 429])
+        case .watchLive:
+            Description(
+                summary: "Overviews of the relay, at once and every two seconds, as server-sent events called overview. The answer does not end.",
+                success: 200, schema: "Overview", type: "text/event-stream")
         case .drain: Description(summary: "The relay takes no new sessions and ends, as on SIGTERM.", success: 202, schema: nil)
         case .reload: Description(summary: "Reads all reloadable files anew, as on SIGHUP; /readyz says how it went.", success: 202, schema: nil)
         case .enroll:
@@ -70,6 +74,26 @@ extension APIOperation {
         "Room": {"type": "object", "required": ["name", "participants", "waiting", "streams", "locked"], "properties": {
           "name": {"type": "string"}, "participants": {"type": "integer"}, "waiting": {"type": "integer"}, "streams": {"type": "integer"},
           "locked": {"type": "boolean"}}},
+        "Overview": {"type": "object", "description": "The data of each event. Counters are totals since the start.",
+          "required": ["node", "version", "uptimeSeconds", "time", "draining", "connections", "sessions", "rooms", "participants", "streams", "cpuShare",
+            "loops", "frames", "closes", "residentBytes", "certificates", "stale", "roomsTop", "nodes"], "properties": {
+          "node": {"type": "string"}, "version": {"type": "string"}, "uptimeSeconds": {"type": "number"}, "time": {"$ref": "#/components/schemas/Time"},
+          "draining": {"type": "boolean"}, "connections": {"type": "integer"}, "sessions": {"type": "object", "required": ["connected", "parked"],
+          "properties": {"connected": {"type": "integer"}, "parked": {"type": "integer"}}}, "rooms": {"type": "integer"},
+          "participants": {"type": "integer"}, "streams": {"type": "integer"}, "cpuShare": {"type": "number", "minimum": 0},
+          "loops": {"type": "array", "items": {"type": "object", "required": ["loop", "connections", "busyShare", "slowIterations", "iterations"],
+          "properties": {"loop": {"type": "integer"}, "connections": {"type": "integer"}, "busyShare": {"$ref": "#/components/schemas/Share"},
+          "slowIterations": {"type": "integer"}, "iterations": {"type": "integer"}}}},
+          "frames": {"type": "object", "required": ["in", "delivered", "bytes", "dropped"], "properties": {"in": {"type": "integer"},
+          "delivered": {"type": "integer"}, "bytes": {"type": "integer"},
+          "dropped": {"type": "object", "additionalProperties": {"type": "integer"}}}},
+          "closes": {"type": "object", "additionalProperties": {"type": "integer"}}, "residentBytes": {"type": "integer"},
+          "certificates": {"type": "array", "items": {"type": "object", "required": ["what", "name", "notAfter"], "properties": {
+          "what": {"enum": ["server", "authority", "client"]}, "name": {"type": "string"}, "notAfter": {"$ref": "#/components/schemas/Time"},
+          "session": {"type": "string"}}}}, "stale": {"type": "array", "items": {"type": "string"}},
+          "roomsTop": {"type": "array", "maxItems": 20, "items": {"$ref": "#/components/schemas/Room"}},
+          "nodes": {"type": "array", "items": {"type": "object", "required": ["node", "state"], "properties": {"node": {"type": "string"},
+          "state": {"enum": ["up", "draining"]}}}}}},
         "RoomList": {"type": "object", "required": ["rooms"], "properties": {
           "rooms": {"type": "array", "items": {"$ref": "#/components/schemas/Room"}}, "next": {"type": "string"}}},
         "Participant": {"type": "object", "required": ["participant", "waiting", "interrupted", "held", "streams", "loop"], "properties": {

@@ -18,6 +18,7 @@ enum APIOperation: String, CaseIterable, Sendable {
     case revokeGrant
     case revokeCertificate
     case createEnrolmentToken
+    case watchLive
     case drain
     case reload
     case enroll
@@ -68,6 +69,7 @@ struct APIRoute: Sendable {
         APIRoute(operation: .revokeGrant, method: .delete, template: "/v1/grants/{pair}", access: .admin, content: .none),
         APIRoute(operation: .revokeCertificate, method: .post, template: "/v1/revocations", access: .admin, content: .json),
         APIRoute(operation: .createEnrolmentToken, method: .post, template: "/v1/enrolment-tokens", access: .admin, content: .json),
+        APIRoute(operation: .watchLive, method: .get, template: "/v1/live", access: .admin, content: .none),
         APIRoute(operation: .drain, method: .post, template: "/v1/drain", access: .admin, content: .none),
         APIRoute(operation: .reload, method: .post, template: "/v1/reload", access: .admin, content: .none),
         APIRoute(operation: .enroll, method: .post, template: "/v1/enroll", access: .anybody, content: .json),

@@ -19,6 +19,7 @@ struct Endpoints {
     typealias Response = (head: HTTPResponseHead, body: [UInt8])
 
     let shared: Shared
+    let web: WebFiles?
     let identity: PeerIdentity?
     let uptimeSeconds: Double
 
@@ -27,10 +28,11 @@ struct Endpoints {
         case "/healthz": plain(head) { Endpoints.text(.ok, "ok\n") }
         case "/readyz": plain(head) { readiness() }
         case Endpoints.metricsPath: plain(head) { metrics() }
-        case "/": plain(head) { Endpoints.text(.ok, "Segue relay. WebSocket endpoint: \(Endpoints.sessionPath), subprotocol segue.v1.\n") }
+        case "/" where web == nil:
+            plain(head) { Endpoints.text(.ok, "Segue relay. WebSocket endpoint: \(Endpoints.sessionPath), subprotocol segue.v1.\n") }
         case Endpoints.sessionPath: upgradeOnly(head)
         case Endpoints.echoPath where shared.configuration.echo: upgradeOnly(head)
-        default: ProblemDocument(status: .notFound, detail: "There is nothing at this path.").response()
+        default: web?.response(to: head) ?? ProblemDocument(status: .notFound, detail: "There is nothing at this path.").response()
         }
     }
 

@@ -32,6 +32,7 @@ extension EventLoop {
         let exchange = HTTPExchange(
             connection: connection, stream: stream, head: head, route: route, parameters: parameters, query: query,
             principal: principal, address: "\(requester.address)")
+        exchange.forwarded = requester.forwarded
         let awaitsBody = route.content == .json
         if let refusal = begin(exchange, connection, awaitsBody: awaitsBody) { return .answer(refusal) }
         return .exchange(exchange)
@@ -64,7 +65,7 @@ extension EventLoop {
         let origins = head.fields.all("origin")
         guard origins.count <= 1 else { return false }
         if let origin = origins.first {
-            let isOwn = head.authority.flatMap { WebOrigin("https://" + $0) } == WebOrigin(origin) && WebOrigin(origin) != nil
+            let isOwn = isOwnOrigin(origin, head)
             let isAllowed = route.method == .get && shared.configuration.origins.decide(origin: origin) == .allowed
             guard isOwn || isAllowed else { return false }
         }
@@ -73,6 +74,12 @@ extension EventLoop {
         case nil, "same-origin", "none": return true
         default: return route.method == .get && !origins.isEmpty
         }
+    }
+
+    /// Whether a request comes from a page of the origin that it goes to (RFC 6454 §5).
+    func isOwnOrigin(_ origin: String?, _ head: HTTPRequestHead) -> Bool {
+        guard let origin = origin.flatMap({ WebOrigin($0) }), let authority = head.authority else { return false }
+        return WebOrigin("https://" + authority) == origin
     }
 
     private func contentFault(_ head: HTTPRequestHead, hasBody: Bool) -> HTTPAnswer? {
@@ -122,6 +129,7 @@ extension EventLoop {
         case .listSessions: listSessions(request)
         case .readSession: readSession(request)
         case .endSession: endSession(request)
+        case .watchLive: watchLive(request)
         case .drain: command(.drain)
         case .reload: command(.reload)
         case .readKeys: readKeys()

@@ -81,6 +81,13 @@ extension EventLoop {
         respond(connection, exchange.stream, exchange.head, answer.response, endsConnection: exchange.endsConnection)
     }
 
+    /// The answer has begun and goes on by itself: it is told of in the audit, once, and is no exchange any more.
+    func release(_ exchange: HTTPExchange, _ connection: Connection) {
+        guard remove(exchange) else { return }
+        audit(exchange, HTTPAnswer(.ok))
+        connection.exchanges.removeAll { $0 === exchange }
+    }
+
     /// Whether it was there.
     private func remove(_ exchange: HTTPExchange) -> Bool {
         guard exchanges.remove(exchange.handle) != nil else { return false }

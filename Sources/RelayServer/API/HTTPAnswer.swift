@@ -10,6 +10,8 @@ struct HTTPAnswer: Sendable {
     var fields: [HTTPField] = []
     var contentType = HTTPAnswer.json
     var body: [UInt8] = []
+    /// Of HEAD, where GET has no length and no end.
+    var isOpenEnded = false
 
     static let json = "application/json"
 
@@ -36,8 +38,8 @@ struct HTTPAnswer: Sendable {
     /// Head and content as they are sent. Nothing that the API says may be kept by a cache, or be taken for something else by a browser.
     var response: Endpoints.Response {
         var fields: HTTPFields = [HTTPField("cache-control", "no-store"), HTTPField("x-content-type-options", "nosniff")]
-        if !body.isEmpty { fields.append("content-type", contentType) }
-        if !status.forbidsContent { fields.append("content-length", "\(body.count)") }
+        if !body.isEmpty || isOpenEnded { fields.append("content-type", contentType) }
+        if !status.forbidsContent, !isOpenEnded { fields.append("content-length", "\(body.count)") }
         for field in self.fields { fields.append(field) }
         return (HTTPResponseHead(status: status, fields: fields), body)
     }

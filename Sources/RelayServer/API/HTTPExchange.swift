@@ -3,6 +3,7 @@ import HTTPTransport
 import Reactor
 import RelayBase
 import RelayRooms
+import TLSTransport
 
 /// A request of the API between its head and its answer. It belongs to one loop, and outlives its client only to be told of in the audit.
 final class HTTPExchange {
@@ -25,6 +26,8 @@ final class HTTPExchange {
     var body: [UInt8] = []
     var handle = Handle(index: 0, generation: 0)
     var timer: TimerID?
+    /// The certificate that a proxy passed on, for an answer that goes on.
+    var forwarded: ForwardedPeer?
     /// What the loops that were asked have said so far.
     var gathering: AdminGathering?
     /// HTTP/1.1: what follows on the connection cannot be told from a body that was not asked for.

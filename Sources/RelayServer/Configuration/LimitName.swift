@@ -35,6 +35,9 @@ struct LimitName: Sendable {
         LimitName("requestFieldsMax", 8...10_000) { $0.requestFieldsMax = $1 },
         LimitName("requestHeadMillisecondsMax", time) { $0.requestHeadMillisecondsMax = UInt64($1) },
         LimitName("http2StreamsMax", 1...10_000) { $0.http2StreamsMax = $1 },
+        LimitName("webFilesMax", 1...65_536) { $0.webFilesMax = $1 },
+        LimitName("webBytesMax", bytes) { $0.webBytesMax = $1 },
+        LimitName("liveWatchersMax", 1...1_024) { $0.liveWatchersMax = $1 },
     ]
 
     private static let connections = [
@@ -71,6 +74,7 @@ struct LimitName: Sendable {
         LimitName("participantsPerRoomMax", count) { $0.participantsPerRoomMax = $1 },
         LimitName("publishersPerRoomMax", count) { $0.publishersPerRoomMax = $1 },
         LimitName("lobbyMax", 1...100_000) { $0.lobbyMax = $1 },
+        LimitName("speakersMax", 1...64) { $0.speakersMax = $1 },
         LimitName("streamsPerParticipantMax", 1...1_024) { $0.streamsPerParticipantMax = $1 },
         LimitName("roomNameBytesMax", 1...1_024) { $0.roomNameBytesMax = $1 },
         LimitName("controlQueueBytesMax", 65_536...(1 << 28)) { $0.controlQueueBytesMax = $1 },
@@ -100,7 +104,7 @@ extension ServerConfiguration {
         [
             ["listen"], ["node"], ["loops"], ["audioWorkers"], ["drainMilliseconds"], ["reloadCheckMilliseconds"], ["congestionControl"], ["origins"],
             ["policy"],
-            ["state"], ["auditLog"],
+            ["state"], ["auditLog"], ["web"],
             ["tls", "clientAuthorities"],
             ["tls", "revocationLists"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"], ["tls", "maximumVersion"],
             ["echo", "enabled"], ["echo", "messageBytesMax"], ["enrolment", "authority"], ["enrolment", "renewalLifePercent"],
@@ -118,7 +122,7 @@ extension ServerConfiguration {
         ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"],
         ["enrolment", "authority"],
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
-        ["node"], ["policy"], ["state"], ["auditLog"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
+        ["node"], ["policy"], ["state"], ["auditLog"], ["web"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
         ["tls", "maximumVersion"],
     ]
 

@@ -9,6 +9,8 @@ package import TLSTransport
 package struct ServerConfiguration: Sendable {
     package var listen: [SocketAddress] = [.loopback(port: 8_443)]
     package var node = "segue"
+    /// Of the program, for who asks how the relay is.
+    package var version = ""
     package var loops = 1
     /// Threads that decode, mix and encode sound; they sleep as long as nobody asks for paced or mixed delivery.
     package var audioWorkers = 1
@@ -24,6 +26,8 @@ package struct ServerConfiguration: Sendable {
     package var enrolment: EnrolmentConfiguration?
     /// Where the audit is written; `nil`: to the log.
     package var auditLog: String?
+    /// The folder of the web client; `nil`: none is served.
+    package var webFolder: String?
     package var proxies = ProxySettings()
     /// Where the relay keeps its signing key and the grants; `nil`: they end with it.
     package var stateFolder: String?
@@ -143,6 +147,10 @@ package struct ServerConfiguration: Sendable {
             policyFile = value
         }
         if let value = reader.string("auditLog") { auditLog = value }
+        if let value = reader.string("web") {
+            if value.isEmpty { reader.fault("web", "must name a folder") }
+            webFolder = value
+        }
         reader.object("tls") { readTLS(&$0) }
         reader.object("proxies") { proxies.read(&$0) }
         reader.object("tokens") { tokens = TokenSettings(&$0) }

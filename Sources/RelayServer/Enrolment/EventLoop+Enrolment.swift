@@ -20,7 +20,7 @@ extension EventLoop {
             case .readDescription, .readMessages, .readKeys, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams,
                 .listSessions,
                 .readSession,
-                .endSession, .listGrants, .revokeGrant, .drain, .reload:
+                .endSession, .listGrants, .revokeGrant, .watchLive, .drain, .reload:
                 return .answer(EventLoop.notHere)
             }
         } catch {

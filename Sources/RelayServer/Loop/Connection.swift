@@ -9,10 +9,29 @@ import TLSTransport
 final class HTTP1Reading {
     var headParser: HTTPRequestHeadParser
     var bodyReader: HTTPBodyReader?
+    /// The content of the answer that is being sent, behind ``Connection/outbound``.
+    var content: OutgoingContent?
 
     init(limits: Limits) {
         headParser = HTTPRequestHeadParser(limits: limits)
     }
+}
+
+/// Content that is too long to be queued: it stays with whoever made it, and is sent from there as the client reads.
+struct OutgoingContent {
+    private let bytes: [UInt8]
+    private(set) var sentCount = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var isSent: Bool { sentCount == bytes.count }
+
+    /// The next bytes, at most so many; ``sent(_:)`` says that they have gone.
+    func next(_ countMax: Int) -> ArraySlice<UInt8> { bytes[sentCount..<min(bytes.count, sentCount + countMax)] }
+
+    mutating func sent(_ count: Int) { sentCount += count }
 }
 
 /// One TCP connection of one loop: TLS handshake, then HTTP/1.1 (which may become a WebSocket) or HTTP/2 (which may carry several).
@@ -73,7 +92,7 @@ final class Connection {
     var wantsWrite = false
     /// When the kernel last took bytes, or none were waiting.
     var lastProgress: MonotonicInstant
-    /// HTTP/2: when the last request came.
+    /// HTTP/2: when the last request came, or part of a long answer was sent.
     var lastRequest: MonotonicInstant
     /// The loop's count of reloads when the handshake began.
     let contextGeneration: Int

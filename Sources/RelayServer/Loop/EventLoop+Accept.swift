@@ -171,6 +171,7 @@ extension EventLoop {
         for (_, channel) in connection.channels { channelGone(channel, reason: reason) }
         connection.channels.removeAll()
         for exchange in connection.exchanges { abandon(exchange) }
+        endLive(connection)
         connection.phase = .closing
         connection.secure.discard()
         try? selector.remove(connection.descriptor)

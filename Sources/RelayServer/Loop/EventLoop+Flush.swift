@@ -56,10 +56,13 @@ extension EventLoop {
         let sealed = connection.secure.sealedBytes
         work.flushed()
         connection.flow.isHeld = false
+        var hasFinishedContent = false
         do {
             switch connection.phase {
             case .proxyHeader, .preface, .handshaking: return
-            case .http1: try flushOutbound(connection)
+            case .http1:
+                try flushOutbound(connection)
+                hasFinishedContent = try flushContent(connection)
             case .webSocket(let channel): try flushWebSocket(connection, channel)
             case .http2(let session): try flushHTTP2(connection, session)
             case .closing: break
@@ -71,6 +74,7 @@ extension EventLoop {
             return
         }
         followFlow(connection, hasSealed: connection.secure.sealedBytes != sealed)
+        if hasFinishedContent { resumeHTTP1(connection) }
     }
 
     /// Everything queued is out: close_notify, then the end.
@@ -87,6 +91,27 @@ extension EventLoop {
             connection.outbound.consume(count)
         }
         connection.outbound.releaseIfEmpty()
+    }
+
+    /// Sends on from the content of a long answer.
+    ///
+    /// - Returns: whether that was the last of it.
+    private func flushContent(_ connection: Connection) throws(TransportFault) -> Bool {
+        guard let reading = connection.reading, var content = reading.content else { return false }
+        while !content.isSent, !connection.isBlocked {
+            let slice = content.next(EventLoop.egressBytes)
+            unsafe egress.copyBytes(from: slice)
+            try unsafe connection.secure.send(UnsafeRawBufferPointer(rebasing: egress[..<slice.count]))
+            counters.sends &+= 1
+            content.sent(slice.count)
+            connection.lastProgress = now
+        }
+        reading.content = content.isSent ? nil : content
+        guard content.isSent else { return false }
+        if !connection.closesAfterOutbound, !isWatching(connection) {
+            setDeadline(connection, now.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax))
+        }
+        return true
     }
 
     private func flushWebSocket(_ connection: Connection, _ channel: Channel) throws(TransportFault) {

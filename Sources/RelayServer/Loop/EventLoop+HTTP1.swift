@@ -25,7 +25,8 @@ extension EventLoop {
     /// Takes whole requests out of what has come, one after the other, as many as the turn allows.
     private func serveHTTP1(_ connection: Connection) {
         while connections.contains(connection.handle), !connection.closesAfterOutbound, !connection.inbound.isEmpty {
-            guard case .http1 = connection.phase, let reading = connection.reading else { return }
+            // What is behind a long answer waits until that has gone.
+            guard case .http1 = connection.phase, let reading = connection.reading, reading.content == nil, !isWatching(connection) else { return }
             // One long answer is nobody's fault, but whoever does not read it gets no other.
             if connection.outbound.count > EventLoop.pipelinedBytesMax { flush(connection) }
             if connection.outbound.count > EventLoop.pipelinedBytesMax {
@@ -159,7 +160,7 @@ extension EventLoop {
     func response(to head: HTTPRequestHead, _ requester: Requester) -> Endpoints.Response {
         if head.path == Endpoints.metricsPath { shared.board.publish(snapshot(), at: index) }
         let answer = Endpoints(
-            shared: shared, identity: requester.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
+            shared: shared, web: web, identity: requester.identity, uptimeSeconds: Double(now.nanoseconds(since: startedAt)) / 1e9
         ).response(to: head)
         if answer.head.status == .forbidden {
             shared.audit.record("GET \(head.path)", by: requester.principal?.name ?? "", from: "\(requester.address)", .refused("certificate_needed"))
@@ -193,7 +194,11 @@ extension EventLoop {
             return
         }
         connection.outbound.append(bytes)
-        connection.outbound.append(body)
+        if body.count > EventLoop.egressBytes, let reading = connection.reading {
+            reading.content = OutgoingContent(body)
+        } else {
+            connection.outbound.append(body)
+        }
         markDirty(connection)
         if !keepsAlive { closeAfterFlush(connection, reason: "response_complete") }
     }
@@ -207,7 +212,11 @@ extension EventLoop {
     }
 
     func timedOutHTTP1(_ connection: Connection) {
-        if connection.closesAfterOutbound || connection.isBlocked {
+        let progressEnd = connection.lastProgress.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax)
+        if connection.reading?.content != nil, now < progressEnd {
+            // A slow reader is nobody's fault, as long as it reads.
+            setDeadline(connection, progressEnd)
+        } else if connection.closesAfterOutbound || connection.isBlocked {
             close(connection, reason: connection.closeReason ?? "close_timeout")
         } else if connection.requestShare.isWaiting {
             // The client has done its part.

@@ -55,6 +55,7 @@ extension EventLoop {
     /// A stream is no more, whoever ended it; the time without a WebSocket runs from the last one's end.
     func streamClosed(_ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ code: HTTP2ErrorCode) {
         if let exchange = connection.exchange(of: id) { abandon(exchange) }
+        endLive(connection, id)
         guard let place = connection.channels.firstIndex(where: { $0.stream == id }) else { return }
         let channel = connection.channels.remove(at: place).channel
         connection.lastRequest = now
@@ -64,7 +65,9 @@ extension EventLoop {
 
     /// A connection that carries no WebSocket ends some time after its last request, whatever the client left half open.
     private func idleDeadline(_ connection: Connection) -> MonotonicInstant {
-        guard connection.channels.isEmpty, connection.exchanges.isEmpty, !connection.requestShare.isWaiting else { return .distantFuture }
+        guard connection.channels.isEmpty, connection.exchanges.isEmpty, !isWatching(connection), !connection.requestShare.isWaiting else {
+            return .distantFuture
+        }
         return connection.lastRequest.advanced(byMilliseconds: limits.idleHTTPMillisecondsMax)
     }
 
@@ -164,11 +167,17 @@ extension EventLoop {
         var fields: [HTTP2Field] = [("date", date.current())]
         for field in response.head.fields.lines where field.name != "connection" { fields.append((field.name, field.value)) }
         guard session.respond(id, status: response.head.status.code, fields: fields, endOfStream: response.body.isEmpty) else { return }
-        if !response.body.isEmpty {
+        if response.body.count > EventLoop.egressBytes {
+            session.setUrgency(id, EventLoop.contentUrgency(session.priority(id)))
+            session.endStream(id, content: response.body)
+        } else if !response.body.isEmpty {
             _ = unsafe response.body.withUnsafeBytes { unsafe session.write(id, $0) }
             session.endStream(id)
         }
     }
+
+    /// Behind every WebSocket that says nothing about its urgency, and in turns with others of its kind.
+    static func contentUrgency(_ wanted: HTTP2Priority) -> UInt8 { 4 + wanted.urgency / 2 }
 
     private func connect(
         _ connection: Connection, _ session: HTTP2Session, _ id: HTTP2StreamID, _ request: WebSocketRequest, _ head: HTTPRequestHead,

@@ -9,7 +9,8 @@ import WebSocketProtocol
 extension EventLoop {
     /// Whether a connection can go to another loop: nothing of what it carries has a place in this one's rooms and lists.
     func mayMove(_ connection: Connection) -> Bool {
-        guard connections.contains(connection.handle), connection.exchanges.isEmpty, !connection.closesAfterOutbound, !connection.endsWithChannels
+        guard connections.contains(connection.handle), connection.exchanges.isEmpty, !isWatching(connection),
+            !connection.closesAfterOutbound, !connection.endsWithChannels
         else { return false }
         // Requests that wait for their turn have theirs here.
         guard !connection.requestShare.isWaiting else { return false }

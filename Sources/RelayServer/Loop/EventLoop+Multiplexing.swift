@@ -9,7 +9,9 @@ import TLSTransport
 /// never waits behind more than that, whichever session it belongs to.
 extension EventLoop {
     func flushHTTP2(_ connection: Connection, _ session: HTTP2Session) throws(TransportFault) {
+        let contentSent = session.contentBytesSent
         try produceHTTP2(connection, session)
+        if session.contentBytesSent != contentSent { connection.lastRequest = now }
         if !connection.isBlocked, !connection.flow.isHeld { connection.lastProgress = now }
         // Producing may have closed streams; behind requests that wait, those wait as well.
         while !connection.requestShare.isWaiting, let event = session.nextEvent() {

@@ -26,6 +26,8 @@ extension EventLoop {
         let isEcho = request.path == Endpoints.echoPath
         switch shared.configuration.origins.decide(origin: request.origin) {
         case .allowed, .absent: break
+        // With a web client of the relay's own, its page may open what the page is for.
+        case .refused where web != nil && isOwnOrigin(request.origin, head): break
         case .refused: return refuse(request, requester, code: "origin", "This origin may not open a session.")
         }
         // Where tokens are in use, whoever has no certificate may still show one with `hello`.

@@ -21,6 +21,8 @@ final class Shared: Sendable {
     let admission: Admission
     let board: MetricsBoard
     let audioBoard: AudioBoard
+    /// Overviews for administrators.
+    let live: LiveDesk
     let log: Log
     let audit: Audit
     /// The authority that devices enrol with, if they do so here.
@@ -59,6 +61,7 @@ final class Shared: Sendable {
         node = configuration.node
         loops = configuration.loops
         audioWorkers = configuration.audioWorkers
+        live = try LiveDesk(loops: configuration.loops)
         let threads = configuration.loops + configuration.audioWorkers
         var wakes: [EventFD] = []
         for _ in 0..<threads { wakes.append(try EventFD()) }

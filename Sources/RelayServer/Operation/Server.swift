@@ -15,6 +15,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
     case auditLog(path: String, SystemFault)
     case state(StateFault)
     case tokens(JSONWebKeySetFileFault)
+    case web(WebFolderFault)
     case system(SystemFault)
 
     package var description: String {
@@ -25,6 +26,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
         case .auditLog(let path, let fault): "cannot open the audit log \(path): \(AuditFile.explain(fault))"
         case .state(let fault): "\(fault)"
         case .tokens(let fault): "tokens.keys: \(fault)"
+        case .web(let fault): "web: \(fault)"
         case .system(let fault): "\(fault)"
         }
     }
@@ -40,6 +42,7 @@ package final class Server {
     private let shared: Shared
     private var threads: [LoopThread] = []
     private var audioThreads: [LoopThread] = []
+    private var liveThread: LoopThread?
     private var signals: SignalReceiver
     private var reloads: Reloads
     private let trust: TrustReload
@@ -84,6 +87,7 @@ package final class Server {
             throw .tls(error)
         }
         try addTokens(configuration)
+        try addWeb(configuration)
         try start(configuration, context)
     }
 
@@ -104,6 +108,19 @@ package final class Server {
             shared.broadcast(.tokens(try TokenVerifier(settings)))
         } catch {
             throw .tokens(error)
+        }
+    }
+
+    /// The web client's files wait in the loops' mailboxes before anybody can connect. They are read anew when somebody asks, and not when one of them
+    /// changes: a new version is many files, and half of it is none.
+    private func addWeb(_ configuration: ServerConfiguration) throws(ServerFault) {
+        guard let path = configuration.webFolder else { return }
+        let folder = WebFolder(path: path, limits: configuration.limits)
+        reloads.add(Reloads.Part(.web, files: []) { [shared] in shared.broadcast(.web(try folder.read())) })
+        do {
+            shared.broadcast(.web(try folder.read()))
+        } catch {
+            throw .web(error)
         }
     }
 
@@ -143,12 +160,17 @@ package final class Server {
             for worker in 0..<configuration.audioWorkers {
                 audioThreads.append(try LoopThread(name: "segue-audio-\(worker)") { [shared] in Server.runAudioWorker(worker, shared) })
             }
+            liveThread = try LoopThread(name: "segue-live") { [shared] in
+                var worker = LiveWorker(shared)
+                worker.run()
+            }
             for index in 0..<configuration.loops {
                 let seed = LoopSeed(index: index, shared: shared, context: context, listeners: sockets[index])
                 threads.append(try LoopThread(name: "segue-loop-\(index)") { seed.run() })
             }
         } catch {
             for mailbox in shared.mailboxes { _ = mailbox.post(.stop) }
+            shared.live.stop()
             throw .system(error)
         }
     }
@@ -209,14 +231,17 @@ package final class Server {
             }
         }
         for thread in threads { thread.join() }
-        stopAudioWorkers()
+        stopWorkers()
         shared.pairWorker.stop()
         shared.audit.stop()
         log.info("stopped")
     }
 
     /// What loops have asked of them is nobody's any more.
-    private func stopAudioWorkers() {
+    private func stopWorkers() {
+        shared.live.stop()
+        liveThread?.join()
+        liveThread = nil
         for worker in shared.loops..<shared.mailboxes.count { _ = shared.mailboxes[worker].post(.stop) }
         for thread in audioThreads { thread.join() }
         audioThreads = []
@@ -241,7 +266,7 @@ package final class Server {
         shared.broadcast(.stop)
         for thread in threads { thread.join() }
         threads = []
-        stopAudioWorkers()
+        stopWorkers()
         shared.pairWorker.stop()
         shared.audit.stop()
     }

@@ -100,4 +100,6 @@ enum ReloadPart: String, CaseIterable, Sendable {
     case policy
     /// Keys of bearer tokens.
     case tokens
+    /// The folder of the web client.
+    case web
 }
