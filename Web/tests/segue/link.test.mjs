@@ -40,7 +40,8 @@ const FIRST_FAILURES = [
   ["the connection is refused", (relay) => (relay.isUp = false), "connect_failed", 0],
   ["the network says nothing", (relay) => (relay.isUp = "silent"), "connect_timeout", 10_000],
   ["hello is not answered", (relay) => (relay.answers.hello = () => "nothing"), "connect_timeout", 10_000],
-  ["the token is refused", (relay) => (relay.answers.hello = () => ({ type: "error", code: "token_refused", message: "old", retry: false })), "token_refused", 0],
+  ["the token is refused", (relay) => (relay.answers.hello = () => ({ type: "error", code: "token_refused", message: "old", retry: false })),
+    "token_refused", 0],
   ["welcome is no welcome", (relay) => (relay.answers.hello = () => ({ type: "welcome", version: 2 })), "protocol", 0],
 ];
 
@@ -150,7 +151,8 @@ test("§3.18 an attempt that resumes and takes too long is not closed: its welco
   assert.equal(late.closed, null, "a close frame could end the session that the relay has just handed over");
   delete relay.answers.hello;
   relay.isUp = "silent";
-  const welcome = { type: "welcome", version: 1, session: "5e55", identity: { name: "a" }, limits: {}, serverTime: 1, node: "fake", resumeToken: "late", resumed: { subscribed: [], published: [], gaps: [] } };
+  const welcome = { type: "welcome", version: 1, session: "5e55", identity: { name: "a" }, limits: {}, serverTime: 1, node: "fake",
+    resumeToken: "late", resumed: { subscribed: [], published: [], gaps: [] } };
   late.receive({ ...welcome, id: late.sent[0].id });
   await settle();
   assert.equal(client.state, "open");
@@ -192,7 +194,8 @@ test("§3.18 refused: hello without resume follows over the same connection, and
   const socket = network.last;
   assert.equal(network.sockets.length, 2);
   assert.deepEqual(socket.of("hello").map((hello) => hello.resume?.token), ["token-1", undefined]);
-  assert.deepEqual(socket.sent.filter((message) => message.type && !["hello", "time"].includes(message.type)).map(({ type }) => type), ["join", "publish", "subscribe"]);
+  assert.deepEqual(socket.sent.filter((message) => message.type && !["hello", "time"].includes(message.type)).map(({ type }) => type), ["join",
+    "publish", "subscribe"]);
   assert.notEqual(publication.stream, before);
   assert.equal(events.filter(([type]) => type === "renewed").length, 1);
   assert.equal(client.room.streams.get(publication.stream).participant, client.room.me);
@@ -380,8 +383,10 @@ test("§4.6 a broken part ends the connection with the place of 1002 above 4000,
 
 test("messages that are none are counted and passed over", async () => {
   const { client, network } = await connected();
-  for (const message of ["", "no json", "[]", "null", '{"type":5}', '{"type":""}', '"x"', hex("10"), hex("2000007F 00000001 00000000 00000000")]) network.last.receive(message);
-  for (const message of [{ type: "a.new.event", of: "a later relay" }, { type: "ok", id: 99_999 }, { type: "error", id: -1 }, { type: "ok" }]) network.last.receive(message);
+  for (const message of ["", "no json", "[]", "null", '{"type":5}', '{"type":""}', '"x"', hex("10"),
+    hex("2000007F 00000001 00000000 00000000")]) network.last.receive(message);
+  for (const message of [{ type: "a.new.event", of: "a later relay" }, { type: "ok", id: 99_999 }, { type: "error", id: -1 },
+    { type: "ok" }]) network.last.receive(message);
   assert.equal(client.statistics.malformed, 9);
   assert.equal(client.state, "open");
   await client.close();
@@ -414,4 +419,35 @@ test("§3.3 time is asked for four times a second at first and every five second
   assert.equal(network.last.of("time").length, 12);
   assert.equal(client.serverTime(5), 1_760_000_000_005);
   await client.close();
+});
+
+/** @param {number} exp seconds since 1970 */
+const jwt = (exp) => `e30.${Buffer.from(JSON.stringify({ sub: "alice", exp })).toString("base64url")}.c2ln`;
+
+test("§3.15 a newer token is shown a minute before the one that the session lives by ends, and tried again when it cannot be had", async () => {
+  const serverNow = 1_760_000_001;
+  let asked = 0;
+  const token = async () => {
+    asked += 1;
+    if (asked === 2) throw new Error("offline");
+    return jwt(serverNow + 300 * (asked + 1));
+  };
+  const { client, time, network } = await connected({ token });
+  await time.advance(539_000);
+  assert.equal(asked, 1);
+  await time.advance(2_000);
+  assert.deepEqual([asked, network.last.of("authenticate").length], [2, 0]);
+  await time.advance(10_000);
+  assert.deepEqual(network.last.of("authenticate").map((message) => message.token), [jwt(serverNow + 1_200)]);
+  await client.close();
+  assert.equal(time.timers.size, 0);
+});
+
+test("§3.15 tokens without an end that can be read, and those that are always the same, are not renewed", async () => {
+  for (const token of [() => "opaque", () => "a.b.c", () => undefined, jwt(1_760_000_100)]) {
+    const { client, time, network } = await connected({ token });
+    await time.advance(200_000);
+    assert.equal(network.last.of("authenticate").length, 0);
+    await client.close();
+  }
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Room } from "../../segue/room.mjs";
 import { FakeRelay, generator, recorded, roomMessage, settle } from "./support/fakes.mjs";
 import { encodeFrame } from "../../segue/frames.mjs";
+import { bundle } from "./support/relay-frames.mjs";
 
 test("§3.4 the answer to join is the room", () => {
   const room = Room.from({ ...roomMessage("demo"), speakers: [{ participant: 4, stream: 2, level: -23 }, { participant: 4, stream: 2, level: 5 }] });
@@ -21,7 +22,8 @@ const CHANGES = [
   ["participant.changed", { participant: 5, role: "host", muted: ["audio"] }, (room) => [room.role, room.participants.get(5).muted], ["host", ["audio"]]],
   ["participant.interrupted", { participant: 4, interrupted: true, reason: "default" }, (room) => room.participants.get(4).interruptionReason, "default"],
   ["participant.held", { participant: 4, held: true }, (room) => room.participants.get(4).held, true],
-  ["participant.route", { participant: 4, inputs: [{ type: "headsetMic" }, 5], outputs: "x" }, (room) => room.participants.get(4).route, { inputs: [{ type: "headsetMic" }], outputs: [] }],
+  ["participant.route", { participant: 4, inputs: [{ type: "headsetMic" }, 5], outputs: "x" }, (room) => room.participants.get(4).route,
+    { inputs: [{ type: "headsetMic" }], outputs: [] }],
   ["participant.mode", { participant: 4, category: "playback", mode: "default" }, (room) => room.participants.get(4).category, "playback"],
   ["stream.published", { stream: 3, participant: 4, kind: "video", codec: "vp8", layers: [{ width: 1 }] }, (room) => room.streams.get(3).layers.length, 1],
   ["stream.ended", { stream: 2 }, (room) => room.streams.size, 0],
@@ -51,7 +53,8 @@ test("events with members of any type leave a room that makes sense, and throw n
   const next = generator(99);
   const values = [null, undefined, 0, -1, 2 ** 32, 1.5, NaN, "", "x", [], {}, [null], [{}], true, 4, 5, 2, { name: "n" }, [2], ["audio"]];
   const types = [...CHANGES.map(([type]) => type), "room.admitted", "lobby.left", "constructor", "__proto__", "unknown"];
-  const names = ["participant", "stream", "kind", "codec", "identity", "role", "muted", "streams", "speakers", "inputs", "outputs", "locked", "held", "room", "participants", "layers", "description"];
+  const names = ["participant", "stream", "kind", "codec", "identity", "role", "muted", "streams", "speakers", "inputs", "outputs", "locked", "held",
+    "room", "participants", "layers", "description"];
   const room = Room.from(roomMessage("demo"));
   for (let round = 0; round < 20_000; round += 1) {
     const event = { type: types[next(types.length)] };
@@ -111,7 +114,8 @@ const LOST = [
   ["subscribe", { all: true }, undefined, "answered"],
   ["pair.revoke", { pair: "x" }, undefined, "connection_lost"],
   ["join", { room: "demo" }, { room: roomMessage("demo") }, "answered"],
-  ["publish", { kind: "audio", codec: "opus", source: "microphone" }, { published: [{ stream: 40 }], room: { ...roomMessage("demo"), streams: [{ stream: 40, participant: 5, kind: "audio", codec: "opus", source: "microphone" }] } }, 40],
+  ["publish", { kind: "audio", codec: "opus", source: "microphone" }, { published: [{ stream: 40 }], room: { ...roomMessage("demo"),
+    streams: [{ stream: 40, participant: 5, kind: "audio", codec: "opus", source: "microphone" }] } }, 40],
   ["publish", { kind: "audio", codec: "opus" }, undefined, "answered"],
 ];
 
@@ -180,7 +184,8 @@ test("chat: one data stream that is published with the first message; what other
 test("§3.19 the audio session follows the relay's word, and is made again in another session before anything is published", async () => {
   const { relay, client, socket } = await inRoom();
   const session = (state) => () => ({ type: "ok", session: { state, category: "playAndRecord", mode: "voiceChat", options: 4, paused: false } });
-  Object.assign(relay.answers, { "session.init": session("inactive"), "session.setCategory": session("inactive"), "session.setActive": session("active"), "interruption.began": session("interrupted") });
+  Object.assign(relay.answers, { "session.init": session("inactive"), "session.setCategory": session("inactive"),
+    "session.setActive": session("active"), "interruption.began": session("interrupted") });
   const { audioSession } = client;
   await audioSession.init();
   await audioSession.setCategory("playAndRecord", { mode: "voiceChat", options: 4 });
@@ -200,6 +205,12 @@ test("§3.19 the audio session follows the relay's word, and is made again in an
   assert.deepEqual(said.map(({ type }) => type), ["session.init", "session.setCategory", "session.setActive", "join", "publish"]);
   assert.equal(said[2].priority, 3);
   assert.equal(audioSession.state, "active");
+  relay.network.last.receive({ type: "mediaServices.wereLost" });
+  assert.equal(audioSession.state, "uninitialised");
+  for (let times = 0; times < 2; times += 1) relay.network.last.receive({ type: "mediaServices.wereReset" });
+  await settle();
+  assert.equal(audioSession.state, "active");
+  assert.equal(relay.network.last.of("session.init").length, 2, "once for the new session, once for what the relay has lost");
   await client.close();
 });
 
@@ -209,7 +220,8 @@ test("§3.4 a room that is joined again may have a lobby now: streams are publis
   const events = recorded(publication, "renewed", "keyframe", "ended");
   await client.subscribe({ all: true });
   const notInRoom = () => ({ type: "error", code: "not_in_room", message: "no", retry: false });
-  Object.assign(relay.answers, { join: () => ({ type: "ok", room: "demo", participant: 8, role: "speaker", state: "waiting" }), publish: notInRoom, subscribe: notInRoom });
+  Object.assign(relay.answers, { join: () => ({ type: "ok", room: "demo", participant: 8, role: "speaker", state: "waiting" }), publish: notInRoom,
+    subscribe: notInRoom });
   relay.sessions.clear();
   socket.end(1006);
   await relay.time.advance(300);
@@ -221,5 +233,23 @@ test("§3.4 a room that is joined again may have a lobby now: streams are publis
   assert.deepEqual([client.room.state, publication.state], ["joined", "open"]);
   assert.equal(relay.network.last.of("subscribe").at(-1).all, true);
   assert.deepEqual(events.map(([type]) => type), ["renewed"]);
+  await client.close();
+});
+
+test("a callback for media that throws costs no frame", async () => {
+  const { client, socket } = await inRoom();
+  const errors = [];
+  const usual = globalThis.reportError;
+  globalThis.reportError = (error) => errors.push(error.message);
+  let frames = 0;
+  client.onFrame = () => {
+    frames += 1;
+    if (frames === 1) throw new Error("of the page's own");
+  };
+  const frame = (sequence) => encodeFrame({ kind: "audio", stream: 2, sequence });
+  socket.receive(bundle(frame(1), frame(2)));
+  assert.equal(frames, 2);
+  assert.deepEqual(errors, ["of the page's own"]);
+  globalThis.reportError = usual;
   await client.close();
 });
