@@ -14,7 +14,8 @@ test("an interruption begins with its first cause and ends with its last", () =>
 });
 
 test("each cause has a reason of the protocol's (3.19)", () => {
-  for (const [cause, reason] of [["context", "default"], ["frozen", "appWasSuspended"], ["trackMuted", "builtInMicMuted"], ["trackEnded", "routeDisconnected"]]) {
+  const expected = { context: "default", frozen: "appWasSuspended", trackMuted: "builtInMicMuted", trackEnded: "routeDisconnected" };
+  for (const [cause, reason] of Object.entries(expected)) {
     assert.deepEqual(new InterruptionMachine().set(cause, true), { type: "began", reason });
   }
   assert.throws(() => new InterruptionMachine().set("weather", true), RangeError);
