@@ -70,6 +70,7 @@ def test_media_come_without_a_further_word(relay: Relay, http: str) -> None:
         assert sent < 100
 
 
+@pytest.mark.hostile
 def test_a_refused_join_refuses_what_waits_for_it(relay: Relay) -> None:
     with Session(relay) as session:
         numbers = send_all(session, ("join", {"room": "no room's name"}), ("subscribe", {"all": True}), ("time", {"clientTime": 0}))

@@ -7,8 +7,8 @@
 package struct SoftLimiter: ~Copyable {
     /// −3 dBFS.
     package static let threshold: Float = 0.707_945_8
-    /// −1 dBFS, as programmes are mastered: Opus adds up to some tenths of a dB to a peak, and what is decoded of a mix is to stay below full scale.
-    package static let ceiling: Float = 0.891_250_9
+    /// −2 dBFS, as programmes are mastered for lossy codecs: Opus has added 1.05 dB to a peak of eight tones, and what is decoded of a mix is to stay below full scale.
+    package static let ceiling: Float = 0.794_328_2
     /// How much of what is missing the gain comes back by in a piece: a time constant of 100 ms.
     private static let release: Float = 0.025
 

@@ -5,20 +5,27 @@ package enum JoiningError: Error, Equatable, CustomStringConvertible {
     case unlike(String)
     /// They do not overlap in time: the run of one was over before another began.
     case apart
+    /// A report of a whole run, beside others.
+    case whole
+    case twice(part: Int)
+    case missing(parts: [Int])
 
     package var description: String {
         switch self {
         case .nothing: "there is no report to join"
         case .unlike(let what): "the reports differ in \(what): they are not parts of one run"
         case .apart: "the reports do not overlap in time: they are not parts of one run"
+        case .whole: "one of the reports is of a whole run: it has no other parts"
+        case .twice(let part): "part \(part) is there twice"
+        case .missing(let parts): "part \(parts.map { "\($0)" }.joined(separator: ", ")) is missing"
         }
     }
 }
 
 extension LoadReport {
-    /// One report of what several generator processes measured of one run at one time. Counts add up, recordings are merged, seconds are matched by the
-    /// clock, and the limits are judged anew. The relay's figures are those of the part that has the most: several parts that looked at the relay saw
-    /// the same one.
+    /// One report of what several generator processes measured of one run at one time: of all its parts, each once. Counts add up, recordings are merged,
+    /// seconds are matched by the clock, what clients of one part should have had of another's streams is found, and the limits are judged anew. The relay's
+    /// figures are those of the part that has the most: several parts that looked at the relay saw the same one.
     /// - Tag: LoadReportJoining
     package static func joined(_ reports: [LoadReport]) throws(JoiningError) -> LoadReport {
         guard var result = reports.first else { throw .nothing }
@@ -29,8 +36,42 @@ extension LoadReport {
             guard result.overlaps(other) else { throw .apart }
             result.add(other)
         }
+        let parts = reports.compactMap(\.part)
+        guard let count = parts.first?.count else {
+            guard reports.count == 1 else { throw .whole }
+            return result
+        }
+        try check(parts, of: count, reports.count)
+        result.settle(parts)
+        result.part = nil
         result.judge()
         return result
+    }
+
+    /// More processes than any run has.
+    private static let partsMax = 1_000
+
+    private static func check(_ parts: [RunPart], of count: Int, _ reports: Int) throws(JoiningError) {
+        guard parts.count == reports else { throw .whole }
+        guard (1...partsMax).contains(count), parts.allSatisfy({ $0.count == count }) else { throw .unlike("the number of parts") }
+        var seen: Set<Int> = []
+        for part in parts where !seen.insert(part.number).inserted { throw .twice(part: part.number) }
+        let missing = (1...count).filter { !seen.contains($0) }
+        guard missing.isEmpty else { throw .missing(parts: missing) }
+    }
+
+    /// What was due between the parts, and how each client fared with all of it.
+    private mutating func settle(_ parts: [RunPart]) {
+        for part in parts {
+            let others = Dictionary(grouping: parts.filter { $0.number != part.number }.flatMap(\.streams), by: \.room)
+            for listener in part.listeners {
+                let missing = others[listener.room, default: []].reduce(into: 0) { $0.add(listener.missing(of: $1)) }
+                frames.due.add(missing)
+                var due = listener.due
+                due.add(missing)
+                fairness.add(due: due, delivered: listener.delivered)
+            }
+        }
     }
 
     private var endedUnixMilliseconds: Double { Double(startedUnixMilliseconds) + max(0, wallSeconds) * 1_000 }
@@ -57,6 +98,7 @@ extension LoadReport {
         frames.sent.add(other.frames.sent)
         frames.due.add(other.frames.due)
         frames.delivered.add(other.frames.delivered)
+        frames.excused.add(other.frames.excused)
         jitter.merge(other.jitter)
         fairness.latencyP99.merge(other.fairness.latencyP99)
         fairness.deliveredMillionths.merge(other.fairness.deliveredMillionths)

@@ -14,6 +14,8 @@ package struct LoadReport: Codable, Sendable, Equatable {
     package var wallSeconds = 0.0
     /// How many generator processes this is of.
     package var parts = 1
+    /// Of one of several processes: which, until it is joined.
+    package var part: RunPart?
     /// What it ran on, in words: cores, kernel.
     package var machine = ""
     /// What the reader should know: that it was ended early, that the generator was too slow, …
@@ -99,13 +101,16 @@ package struct LoadReport: Codable, Sendable, Equatable {
         package var due = 0
         /// Of these, those that came.
         package var delivered = 0
+        /// Of those that did not come, what fell due while the scenario had their reader not read, or away.
+        package var excused = 0
         /// What the relay says became of the others, by its own word for it (`expired`, `superseded`, …).
         package var droppedByReason: [String: Int] = [:]
 
         package init() {}
 
         package var missing: Int { max(0, due - delivered) }
-        package var deliveredShare: Double? { due > 0 ? Double(delivered) / Double(due) : nil }
+        /// Of what was due to clients that were there for it.
+        package var deliveredShare: Double? { due > excused ? Double(delivered) / Double(due - excused) : nil }
     }
 
     /// How alike clients fare. Distributions over clients, so that reports can be joined.
@@ -119,7 +124,15 @@ package struct LoadReport: Codable, Sendable, Equatable {
 
         /// Takes one client: what it had to get, what it got, how late that was.
         package mutating func add(_ latency: LatencyRecording, due: Int, delivered: Int) {
+            add(latency)
+            add(due: due, delivered: delivered)
+        }
+
+        package mutating func add(_ latency: LatencyRecording) {
             if !latency.isEmpty { latencyP99.record(microseconds: latency.quantile(0.99)) }
+        }
+
+        package mutating func add(due: Int, delivered: Int) {
             if due > 0 { deliveredMillionths.record(microseconds: Int(Double(max(0, delivered)) / Double(due) * 1e6)) }
         }
 
@@ -168,6 +181,8 @@ package struct LoadReport: Codable, Sendable, Equatable {
         /// What 99.9 % of the loops' turns did not exceed: the bound of the histogram's bucket.
         package var loopIterationP999Milliseconds: Double?
         package var sends: Int?
+        /// Between the same two looks at it as ``sends``.
+        package var framesDelivered: Int?
         /// Further figures from its metrics, as they are to be shown.
         package var further: [Parameter] = []
 

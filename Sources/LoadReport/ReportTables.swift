@@ -47,8 +47,12 @@ extension LoadReport {
         var rows = [
             ["sent", Numbers.thousands(frames.sent), ""], ["due to subscribers", Numbers.thousands(frames.due), ""],
             ["delivered", Numbers.thousands(frames.delivered), frames.deliveredShare.map { Numbers.percent($0, 3) } ?? ""],
-            ["due but missing", Numbers.thousands(frames.missing), frames.deliveredShare.map { Numbers.percent(max(0, 1 - $0), 3) } ?? ""],
+            [
+                "due but missing", Numbers.thousands(max(0, frames.missing - frames.excused)),
+                frames.deliveredShare.map { Numbers.percent(max(0, 1 - $0), 3) } ?? "",
+            ],
         ]
+        if frames.excused > 0 { rows.append(["fell due while their reader did not read, or was away", Numbers.thousands(frames.excused), ""]) }
         for (reason, count) in frames.droppedByReason.sorted(by: { $0.key < $1.key }) where count > 0 {
             rows.append(["relay: \(reason)", Numbers.thousands(count), ""])
         }
@@ -116,7 +120,9 @@ extension LoadReport {
         row("turns over 2 ms", relay.loopIterationsOver2Milliseconds.map(Numbers.thousands))
         row("turns, p99.9", relay.loopIterationP999Milliseconds.map { "≤ \(Numbers.significant($0)) ms" })
         row("sends", relay.sends.map(Numbers.thousands))
-        if let sends = relay.sends, sends > 0 { row("frames per send", Numbers.significant(Double(frames.delivered) / Double(sends))) }
+        if let sends = relay.sends, let delivered = relay.framesDelivered, sends > 0 {
+            row("frames per send", Numbers.significant(Double(delivered) / Double(sends)))
+        }
         rows += relay.further.map { [$0.name, $0.value] }
         return rows.isEmpty ? nil : ReportTable(title: "Relay", header: ["", "measured"], rows: rows)
     }

@@ -73,6 +73,8 @@ package struct Limits: Sendable, Equatable {
     package var publishersPerRoomMax = 200
     /// Who may wait in one room's lobby at once.
     package var lobbyMax = 100
+    /// Who are told to speak in a room at once.
+    package var speakersMax = 8
     package var streamsPerParticipantMax = 16
     package var roomNameBytesMax = 128
     package var controlQueueBytesMax = 1 << 20

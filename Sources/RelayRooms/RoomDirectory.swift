@@ -50,6 +50,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         package internal(set) var streams: [Stream] = []
         /// Nobody but hosts comes in.
         package internal(set) var isLocked = false
+        package internal(set) var speakers = ActiveSpeakers()
         var restrictions = RoomRestrictions()
         var nextStream: UInt32 = 1
 
@@ -153,6 +154,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         let member = room.members.remove(at: place)
         let streams = room.streams.filter { $0.publisher == participant }
         room.streams.removeAll { $0.publisher == participant }
+        room.speakers.forget(participant)
         keep(room)
         return Departure(room: room, member: member, streams: streams, wasWaiting: false)
     }

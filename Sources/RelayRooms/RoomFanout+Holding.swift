@@ -164,26 +164,35 @@ extension RoomFanout {
     }
 
     /// Brings a stream in line with what its subscriber and itself say.
-    mutating func applyHold(_ subscriber: Int, _ slot: StreamSlot, _ now: MonotonicInstant) {
+    ///
+    /// - Parameter end: what becomes of what is queued.
+    mutating func applyHold(
+        _ subscriber: Int, _ slot: StreamSlot, _ now: MonotonicInstant, as end: WritableKeyPath<FrameAccount, UInt64> = \.interrupted
+    ) {
         guard isSubscribed(subscriber, slot) else { return }
-        let isHeld = subscribers[subscriber].isHeld || subscribers[subscriber].interests[slot.index].isPaused
-        guard isHeld != subscribers[subscriber].interests[slot.index].isHeld else { return }
-        if isHeld { stop(subscriber, slot, now) } else { goOn(subscriber, slot, now) }
+        let interest = subscribers[subscriber].interests[slot.index]
+        let isHeld = subscribers[subscriber].isHeld || interest.isPaused || interest.isLeftOut
+        guard isHeld != interest.isHeld else { return }
+        if isHeld { stop(subscriber, slot, now, as: end) } else { goOn(subscriber, slot, now) }
     }
 
-    private mutating func stop(_ subscriber: Int, _ slot: StreamSlot, _ now: MonotonicInstant) {
-        dropAll(subscriber, slot)
+    private mutating func stop(
+        _ subscriber: Int, _ slot: StreamSlot, _ now: MonotonicInstant, as end: WritableKeyPath<FrameAccount, UInt64> = \.interrupted
+    ) {
+        dropAll(subscriber, slot, as: end)
         leave(subscriber, slot, now)
     }
 
     /// Drops what is queued of a stream; a message that was begun is finished.
-    private mutating func dropAll(_ subscriber: Int, _ slot: StreamSlot) {
+    private mutating func dropAll(
+        _ subscriber: Int, _ slot: StreamSlot, as end: WritableKeyPath<FrameAccount, UInt64> = \.interrupted
+    ) {
         let lane = streams[slot.index].lane
         finishBegun(subscriber, lane, slot)
-        dropPrelude(subscriber, lane, of: streams[slot.index].id, as: \.interrupted)
+        dropPrelude(subscriber, lane, of: streams[slot.index].id, as: end)
         for sequence in subscribers[subscriber][lane].sequence..<self[lane].next {
             let entry = self[lane][sequence]
-            if entry.slot == slot, isDue(subscriber, entry, sequence) { subscribers[subscriber].account.interrupted &+= 1 }
+            if entry.slot == slot, isDue(subscriber, entry, sequence) { subscribers[subscriber].account[keyPath: end] &+= 1 }
         }
         subscribers[subscriber].interests[slot.index].from = self[lane].next
         subscribers[subscriber].interests[slot.index].since = self[lane].next

@@ -41,14 +41,10 @@ extension RoomFanout {
         _ subscriber: Int, _ slot: StreamSlot, _ choice: LayerChoice = LayerChoice(spatial: 0), now: MonotonicInstant
     ) -> Bool {
         guard streams.isLive(slot.index), streams[slot.index].endedAt == nil else { return false }
-        let lane = streams[slot.index].lane
-        while subscribers[subscriber].interests.count <= slot.index { subscribers[subscriber].interests.append(StreamInterest()) }
-        guard !subscribers[subscriber].interests[slot.index].isWanted else { return true }
-        let layers = lane == .video ? choice : LayerChoice(spatial: 0)
+        guard !isSubscribed(subscriber, slot) else { return true }
+        let layers = streams[slot.index].lane == .video ? choice : LayerChoice(spatial: 0)
         if !layers.isNone { growLayers(slot, upTo: layers.spatial) }
-        subscribers[subscriber].interests[slot.index] = StreamInterest(isWanted: true, since: self[lane].next)
-        subscribers[subscriber][lane].wantedStreams += 1
-        streams[slot.index].subscribers += 1
+        open(subscriber, slot)
         guard !subscribers[subscriber].isHeld else {
             subscribers[subscriber].interests[slot.index].isHeld = true
             subscribers[subscriber].interests[slot.index].heldTarget = layers
@@ -57,6 +53,15 @@ extension RoomFanout {
         }
         setTarget(subscriber, slot, layers)
         return begin(subscriber, slot, layers, now: now)
+    }
+
+    /// Begins a subscriber's interest in a slot, with nothing given of it.
+    mutating func open(_ subscriber: Int, _ slot: StreamSlot) {
+        let lane = streams[slot.index].lane
+        while subscribers[subscriber].interests.count <= slot.index { subscribers[subscriber].interests.append(StreamInterest()) }
+        subscribers[subscriber].interests[slot.index] = StreamInterest(isWanted: true, since: self[lane].next)
+        subscribers[subscriber][lane].wantedStreams += 1
+        streams[slot.index].subscribers += 1
     }
 
     /// Ends a subscriber's interest in a slot and moves its frames into ``FrameAccount/entered``.

@@ -40,6 +40,10 @@ struct StreamInterest {
     var isFiltered = false
     /// The stream is paused for the subscriber: see ``RoomFanout/hold(_:_:now:)``.
     var isPaused = false
+    /// Whether it is given depends on who speaks: see ``RoomFanout/giveRanked(_:first:of:now:)``.
+    var isRanked = false
+    /// For now it is not given therefore.
+    var isLeftOut = false
     /// Nothing of the stream is given to the subscriber, for its own sake or because everything is held.
     var isHeld = false
     var heldSince = MonotonicInstant.zero

@@ -135,6 +135,8 @@ extension ClientRequest.Subscribe {
         if let maxDelay, !SignallingBounds.delayMilliseconds.contains(maxDelay) { return "maxDelay" }
         if let delay, !SignallingBounds.pinnedMilliseconds.contains(delay) { return "delay" }
         if let channels, !SignallingBounds.mixChannels.contains(channels) { return "channels" }
+        // Named streams are given, whoever speaks.
+        if let lastN, all != true || !SignallingBounds.lastN.contains(lastN) { return "lastN" }
         // A mix is of everybody: for some of the streams, or without one's own word on those to come, there is none.
         if delivery == .mixed, all != true { return "delivery" }
         return nil

@@ -102,14 +102,20 @@ extension RelayMessage {
         package var locked: Bool
         package var participants: [Participant]?
         package var streams: [StreamInfo]
+        /// Who speaks; absent: nobody.
+        package var speakers: [Speaker]?
 
-        package init(room: String, participant: UInt32, role: Role, locked: Bool, participants: [Participant]?, streams: [StreamInfo]) {
+        package init(
+            room: String, participant: UInt32, role: Role, locked: Bool, participants: [Participant]?, streams: [StreamInfo],
+            speakers: [Speaker]? = nil
+        ) {
             self.room = room
             self.participant = participant
             self.role = role
             self.locked = locked
             self.participants = participants
             self.streams = streams
+            self.speakers = speakers
         }
     }
 }

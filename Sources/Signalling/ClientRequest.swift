@@ -152,11 +152,15 @@ package enum ClientRequest: Sendable, Equatable {
         package var delay: Double?
         /// Mixed: 1 or 2 channels; absent: 1.
         package var channels: Int?
+        /// Of video, only that of so many participants who spoke last, and screens; absent: of everybody.
+        package var lastN: Int?
 
         package init(
             streams: [UInt32]?, all: Bool?, sources: [String]? = nil, delivery: Delivery?, maxLayer: LayerBound? = nil, maxBitrate: Double? = nil,
-            maxDelay: Double? = nil, late: LatePolicy? = nil, profile: JitterProfileName? = nil, delay: Double? = nil, channels: Int? = nil
+            maxDelay: Double? = nil, late: LatePolicy? = nil, profile: JitterProfileName? = nil, delay: Double? = nil, channels: Int? = nil,
+            lastN: Int? = nil
         ) {
+            self.lastN = lastN
             self.streams = streams
             self.all = all
             self.sources = sources

@@ -16,6 +16,8 @@ extension RelayMessage {
             return .participantLeft(participant: event.participant, reason: event.reason)
         case "stream.published": return .streamPublished(try decoder.decode(StreamInfo.self, from: data))
         case "stream.ended": return .streamEnded(stream: try decoder.decode(ClientRequest.StreamReference.self, from: data).stream)
+        case "speakers": return .speakers(try decoder.decode(Speakers.self, from: data))
+        case "stream.forwarded": return .streamForwarded(try decoder.decode(StreamsForwarded.self, from: data))
         case "keyframe.requested":
             let event = try decoder.decode(KeyFrameNeed.self, from: data)
             return .keyFrameRequested(stream: event.stream, layer: event.layer)
@@ -99,6 +101,8 @@ extension RelayMessage: Encodable {
             try RelayMessage.write(encoder, "participant.left", id: nil, Left(participant: participant, reason: reason))
         case .streamPublished(let body): try RelayMessage.write(encoder, "stream.published", id: nil, body)
         case .streamEnded(let stream): try RelayMessage.write(encoder, "stream.ended", id: nil, ClientRequest.StreamReference(stream: stream))
+        case .speakers(let body): try RelayMessage.write(encoder, "speakers", id: nil, body)
+        case .streamForwarded(let body): try RelayMessage.write(encoder, "stream.forwarded", id: nil, body)
         case .keyFrameRequested(let stream, let layer):
             try RelayMessage.write(encoder, "keyframe.requested", id: nil, KeyFrameNeed(stream: stream, layer: layer))
         case .goAway(let deadline, let reason):

@@ -9,6 +9,8 @@ package enum RelayMessage: Sendable, Equatable {
     case participantLeft(participant: UInt32, reason: LeaveReason)
     case streamPublished(StreamInfo)
     case streamEnded(stream: UInt32)
+    case speakers(Speakers)
+    case streamForwarded(StreamsForwarded)
     /// `layer`: the spatial layer, where the stream has several.
     case keyFrameRequested(stream: UInt32, layer: Int? = nil)
     case goAway(deadlineMilliseconds: UInt64, reason: String)
@@ -129,6 +131,8 @@ package enum RelayMessage: Sendable, Equatable {
         package var participant: UInt32?
         package var participants: [Participant]?
         package var streams: [StreamInfo]?
+        /// Who speaks; absent: nobody.
+        package var speakers: [Speaker]?
         package var stream: UInt32?
         package var subscribed: [UInt32]?
         /// `subscribe` with mixed delivery: the stream that has the mix.

@@ -16,6 +16,7 @@ package enum SignallingBounds {
     /// What a jitter buffer's delay may be pinned to.
     package static let pinnedMilliseconds: ClosedRange<Double> = 0...2_000
     package static let mixChannels = 1...2
+    package static let lastN = 1...64
 
     // `report`.
     package static let reportedStreamsMax = 1_024

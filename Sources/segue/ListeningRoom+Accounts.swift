@@ -59,6 +59,7 @@ extension ListeningRoom {
         /// In the lobby.
         var isWaiting = false
         var names: [UInt32: String] = [:]
+        var speakers: [RelayMessage.Speaker] = []
         var audio = RoomAudio()
         /// Who waits in the lobby, as a host is told.
         var lobby: [UInt32: String] = [:]

@@ -41,6 +41,22 @@ extension ListeningRoom {
         for word in (participants ?? []).flatMap({ clients[tag].audio.take($0) }) { tell(word) }
     }
 
+    /// Who speaks, loudest first, when that has changed.
+    ///
+    /// - Parameter speakers: `nil`: nobody spoke when the room was entered, which needs no telling.
+    func speaking(_ speakers: [RelayMessage.Speaker]?, _ tag: Int) {
+        guard tag == 0, let speakers, speakers != clients[tag].speakers else { return }
+        clients[tag].speakers = speakers
+        let names = speakers.map { clients[tag].names[$0.participant] ?? "\($0.participant)" }
+        let words = zip(names, speakers).map { "\($0) (\($1.level) dBov)" }.joined(separator: ", ")
+        tell(
+            "speakers", speakers.isEmpty ? "nobody speaks" : "\(words) \(speakers.count == 1 ? "speaks" : "speak")",
+            [
+                "participants": names.joined(separator: ","), "streams": speakers.map { "\($0.stream)" }.joined(separator: ","),
+                "levels": speakers.map { "\($0.level)" }.joined(separator: ","),
+            ])
+    }
+
     func tell(_ word: RoomAudio.Word) {
         let name = clients[0].names[word.participant] ?? "\(word.participant)"
         tell(word.event, "\(name) \(word.sentence)", word.fields.merging(["participant": name]) { field, _ in field })

@@ -149,6 +149,7 @@ final class ListeningRoom {
         }
         for participant in room.participants ?? [] { clients[tag].names[participant.participant] = Self.name(of: participant) }
         tellAudio(of: room.participants, tag)
+        speaking(room.speakers ?? [], tag)
         if let mix = state.mix { mixed(mix, tag) }
         for place in clients[tag].streams.indices where !clients[tag].streams[place].hasEnded && !clients[tag].streams[place].isMix {
             guard !room.streams.contains(where: { $0.stream == clients[tag].streams[place].info.stream }) else { continue }
@@ -180,6 +181,7 @@ final class ListeningRoom {
         case .news(.roomAdmitted(let entry)):
             clients[tag].isWaiting = false
             entered(session, entry.participant, entry.participants, entry.streams)
+            speaking(entry.speakers, tag)
             clients[tag].subscribeID = session.send(.subscribe(plan.subscription))
         case .news(let news): take(news, tag)
         case .frame: sessions[tag].withFrame { take(frame: $0, tag) }
@@ -202,6 +204,7 @@ final class ListeningRoom {
                 return
             }
             entered(session, answer.participant, answer.participants, answer.streams)
+            speaking(answer.speakers, tag)
         } else if id == clients[tag].subscribeID {
             clients[tag].isSubscribed = true
             if let mix = answer.mix { mixed(mix, tag) }
@@ -275,7 +278,8 @@ final class ListeningRoom {
             tell("gap", "stream \(gap.stream) lacks \(gap.frames) frames", ["stream": "\(gap.stream)", "frames": "\(gap.frames)"])
         case .streamUnmixed(let news):
             unmixed(news, tag)
-        case .layersWanted, .streamReport, .keepAlive: break
+        case .speakers(let news): speaking(news.speakers, tag)
+        case .layersWanted, .streamReport, .keepAlive, .streamForwarded: break
         case .keyFrameRequested, .welcome, .ok, .error: break
         case .participantInterrupted, .participantHeld, .participantRoute, .participantMode:
             if tag == 0, let word = clients[tag].audio.take(news) { tell(word) }

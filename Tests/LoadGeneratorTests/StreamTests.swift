@@ -107,8 +107,7 @@ struct ReceivedStreamTests {
             let arrival = Self.take(&stream, number)
             #expect(arrival.isCounted && arrival.missing == 0)
         }
-        #expect(stream.missing(of: 50) == 0)
-        #expect(stream.missing(of: 53) == 3)
+        #expect(stream.next == 50)
     }
 
     @Test("what lies between two frames is missing, with the time in which it was due; numbers wrap")
@@ -145,7 +144,7 @@ struct ReceivedStreamTests {
         _ = Self.take(&stream, 0)
         let last = Self.take(&stream, 4, due: 100, isLast: true)
         #expect(last.missing == 3 && !last.isCounted)
-        #expect(stream.hasEnded && stream.missing(of: 10) == 0)
+        #expect(stream.hasEnded)
         #expect(Self.take(&stream, 4, due: 100, isLast: true).missing == 0)
     }
 
@@ -161,32 +160,32 @@ struct ReceivedStreamTests {
 }
 
 @Suite("What clients still wait for at the end")
-struct ClientResultTests {
-    private static func result(_ streams: [ReceivedStream?], since: UInt64? = 0) -> ClientResult {
-        ClientResult(seat: 3, room: 0, due: 0, delivered: 0, latency: nil, hearsSince: since, streams: streams)
+struct OpenAccountTests {
+    @Test("what was published is marked some times a second, from its first frame on")
+    func marks() {
+        var published = PublishedTotal(seat: 1)
+        for number in UInt32(0)..<100 { published.wasDue(at: 1_000_000_000 + UInt64(number) * 20_000_000, number: number) }
+        published.total = 100
+        let stream = RunPart.Stream(StreamKey(room: 2, stream: 7), published, epoch: 500)
+        #expect(stream.room == 2 && stream.stream == 7 && stream.seat == 1 && stream.total == 100)
+        #expect(stream.lastDue == 500 + 1_000 + 99 * 20)
+        #expect(stream.marks.map(\.number) == [0, 13, 26, 39, 52, 65, 78, 91])
+        #expect(stream.marks.first?.time == 1_500)
     }
 
-    private static func total(_ seat: Int, from first: UInt64, to last: UInt64, frames: Int) -> PublishedTotal {
-        PublishedTotal(seat: seat, total: UInt32(frames), inWindow: frames, firstDue: first, lastDue: last)
-    }
-
-    @Test("a stream of which nothing came is missing as a whole, or from when the client came; one's own and those of other rooms are not")
-    func silent() {
-        let published: [StreamKey: PublishedTotal] = [
-            StreamKey(room: 0, stream: 1): Self.total(0, from: 1_000, to: 2_000, frames: 100),
-            StreamKey(room: 1, stream: 2): Self.total(9, from: 1_000, to: 2_000, frames: 100),
-            StreamKey(room: 0, stream: 4): Self.total(3, from: 1_000, to: 2_000, frames: 100),
-        ]
-        #expect(Self.result([]).missing(published, 0..<3_000) == 100)
-        #expect(Self.result([], since: 1_500).missing(published, 0..<3_000) == 50)
-        #expect(Self.result([], since: nil).missing(published, 0..<3_000) == 0)
-    }
-
-    @Test("of a stream that came, the last frames are missing")
-    func tail() {
-        var stream = ReceivedStream()
-        _ = stream.take(FrameStamp(dueNanoseconds: 5, number: 96), due: 5, since: 0, transitMicroseconds: 1)
-        let published = [StreamKey(room: 0, stream: 1): Self.total(0, from: 0, to: 9, frames: 100)]
-        #expect(Self.result([nil, stream]).missing(published, 0..<10) == 3)
+    @Test("a client waits for the frame behind the last that came, for nothing of a stream that has ended, and from when it heard and was measured")
+    func listener() {
+        var heard = ReceivedStream()
+        _ = heard.take(FrameStamp(dueNanoseconds: 5, number: 96), due: 5, since: 0, transitMicroseconds: 1)
+        var ended = heard
+        _ = ended.take(FrameStamp(dueNanoseconds: 6, number: 97, isLast: true), due: 6, since: 0, transitMicroseconds: 1)
+        func listener(since: UInt64?) -> RunPart.Listener {
+            let client = ClientResult(
+                seat: 3, room: 0, due: 10, delivered: 9, latency: nil, hearsSince: since, streams: [nil, heard, ended, ReceivedStream()])
+            return RunPart.Listener(client, 2_000_000..<9_000_000, epoch: 100)
+        }
+        #expect(listener(since: 0).waitsFor == [1: 97, 2: nil])
+        #expect(listener(since: 0).since == 102 && listener(since: 3_000_000).since == 103 && listener(since: nil).since == nil)
+        #expect(listener(since: 0).until == 109)
     }
 }

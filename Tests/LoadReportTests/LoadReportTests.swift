@@ -43,13 +43,84 @@ struct LoadReportTests {
         #expect(joined.timeline[5].relayCPUSeconds == 0.31)
     }
 
-    @Test("joining is associative, and one report joined is itself")
-    func associative() throws {
+    @Test("the order of the parts does not matter, and a report of a whole run joined is itself")
+    func anyOrder() throws {
         let parts = [sampleReport(seed: 1), sampleReport(seed: 2, part: 1), sampleReport(seed: 3, part: 2)]
-        let left = try LoadReport.joined([LoadReport.joined([parts[0], parts[1]]), parts[2]])
-        #expect(left == (try LoadReport.joined([parts[0], LoadReport.joined([parts[1], parts[2]])])))
-        #expect(left == (try LoadReport.joined(parts)))
-        #expect(try LoadReport.joined([parts[0]]) == parts[0])
+        #expect(try LoadReport.joined([parts[2], parts[0], parts[1]]).frames == LoadReport.joined(parts).frames)
+        #expect(try LoadReport.joined([parts[1], parts[2], parts[0]]).fairness == LoadReport.joined(parts).fairness)
+        var whole = parts[0]
+        whole.part = nil
+        #expect(try LoadReport.joined([whole]) == whole)
+    }
+
+    @Test("all parts are joined, each once, and no whole run")
+    func complete() {
+        let parts = [sampleReport(seed: 1), sampleReport(seed: 2, part: 1), sampleReport(seed: 3, part: 2)]
+        #expect(throws: JoiningError.twice(part: 1)) { try LoadReport.joined([parts[0], parts[1], parts[0]]) }
+        #expect(throws: JoiningError.missing(parts: [2, 3])) { try LoadReport.joined([parts[0]]) }
+        var whole = parts[1]
+        whole.part = nil
+        #expect(throws: JoiningError.whole) { try LoadReport.joined([parts[0], whole]) }
+        #expect(throws: JoiningError.whole) { try LoadReport.joined([whole, whole]) }
+        var others = parts[1]
+        others.part?.count = 4
+        #expect(throws: JoiningError.unlike("the number of parts")) { try LoadReport.joined([parts[0], others, parts[2]]) }
+        var hostile = parts[0]
+        hostile.part?.count = .max
+        #expect(throws: JoiningError.unlike("the number of parts")) { try LoadReport.joined([hostile]) }
+    }
+
+    /// A stream of 50 frames a second, from 1,000 ms on, as its publisher's part has it.
+    private static func stream(_ total: UInt32) -> RunPart.Stream {
+        let marks = stride(from: UInt32(0), to: total, by: 10).map { RunPart.Mark(time: 1_000 + Double($0) * 20, number: $0) }
+        return RunPart.Stream(room: 0, stream: 7, seat: 1, total: total, lastDue: 1_000 + Double(total - 1) * 20, marks: marks)
+    }
+
+    @Test(
+        "what a client of one part should have had of another's stream is missing when it did not come",
+        arguments: [
+            // Nothing came; of it what was due while it heard and was measured.
+            (since: 1_000.0, until: 9_000.0, waitsFor: UInt32?.none, heard: false, missing: 200),
+            (since: 2_000.0, until: 9_000.0, waitsFor: nil, heard: false, missing: 150),
+            (since: 1_000.0, until: 3_000.0, waitsFor: nil, heard: false, missing: 100),
+            (since: 6_000.0, until: 9_000.0, waitsFor: nil, heard: false, missing: 0),
+            // The last ones did not come, as far as they were due before its own end.
+            (since: 1_000.0, until: 9_000.0, waitsFor: 190, heard: true, missing: 10),
+            (since: 1_000.0, until: 3_000.0, waitsFor: 98, heard: true, missing: 2),
+            (since: 1_000.0, until: 3_000.0, waitsFor: 150, heard: true, missing: 0),
+            // It has heard the end.
+            (since: 1_000.0, until: 9_000.0, waitsFor: nil, heard: true, missing: 0),
+        ])
+    func missingBetweenParts(_ case: (since: Double, until: Double, waitsFor: UInt32?, heard: Bool, missing: Int)) {
+        let waitsFor: [UInt32: UInt32?] = `case`.heard ? [7: `case`.waitsFor] : [:]
+        let listener = RunPart.Listener(room: 0, seat: 2, since: `case`.since, until: `case`.until, due: 0, delivered: 0, waitsFor: waitsFor)
+        #expect(listener.missing(of: Self.stream(200)) == `case`.missing)
+        #expect(RunPart.Listener(room: 1, seat: 2, since: 0, until: 9_000, due: 0, delivered: 0, waitsFor: [:]).missing(of: Self.stream(200)) == 0)
+        #expect(RunPart.Listener(room: 0, seat: 1, since: 0, until: 9_000, due: 0, delivered: 0, waitsFor: [:]).missing(of: Self.stream(200)) == 0)
+        #expect(RunPart.Listener(room: 0, seat: 2, since: nil, until: 9_000, due: 0, delivered: 0, waitsFor: [:]).missing(of: Self.stream(200)) == 0)
+    }
+
+    @Test("a joined report counts what listeners of one part did not get of another's publishers, in the share and in the fairness")
+    func deafPart() throws {
+        var speaking = sampleReport(seed: 1)
+        var deaf = sampleReport(seed: 2, part: 1)
+        speaking.part = RunPart(number: 1, count: 2)
+        speaking.part?.streams = [Self.stream(200)]
+        deaf.part = RunPart(number: 2, count: 2)
+        deaf.part?.listeners = [RunPart.Listener(room: 0, seat: 2, since: 1_000, until: 9_000, due: 0, delivered: 0, waitsFor: [:])]
+        let joined = try LoadReport.joined([speaking, deaf])
+        #expect(joined.frames.due == speaking.frames.due + deaf.frames.due + 200)
+        #expect(joined.fairness.deliveredMillionths.min == 0)
+        #expect(joined.part == nil)
+    }
+
+    @Test("what fell due while the scenario had its reader away is no part of what is judged")
+    func excused() {
+        var frames = LoadReport.Frames()
+        frames.due = 100
+        frames.delivered = 80
+        frames.excused = 20
+        #expect(frames.deliveredShare == 1 && frames.missing == 20)
     }
 
     @Test("limits are judged anew when reports are joined")

@@ -1,6 +1,8 @@
 import LoadReport
 
 /// A report of one generator process that has something of everything, from seeded data.
+///
+/// - Parameter part: of three, from 0.
 func sampleReport(seed: UInt64 = 1, part: Int = 0, name: String = "conference") -> LoadReport {
     var generator = SeededGenerator(state: seed)
     var report = LoadReport(
@@ -56,6 +58,7 @@ func sampleReport(seed: UInt64 = 1, part: Int = 0, name: String = "conference") 
     report.demands.audioLatencyP99Milliseconds = 5
     report.demands.deliveredShareMin = 0.999
     report.demands.failedClientsMax = 2
+    report.part = RunPart(number: part + 1, count: 3)
     report.judge()
     return report
 }

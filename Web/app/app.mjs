@@ -10,7 +10,7 @@ import { playTestSound } from "./meter.mjs";
 import { Monitor } from "./monitor.mjs";
 import { OwnMedia } from "./own-media.mjs";
 import { Pairing } from "./pairing.mjs";
-import { fragmentOf, parseRoute } from "./route.mjs";
+import { fragmentOf, parseRoute, roomTitle } from "./route.mjs";
 import { commandFor, takesText } from "./shortcuts.mjs";
 import { createStore, initialState, reduce } from "./state.mjs";
 import { strings } from "./strings.mjs";
@@ -22,7 +22,10 @@ import { startView } from "./views/start.mjs";
 import { SegueClient } from "/segue/segue.mjs";
 
 /** @type {Record<string, (app: any) => any>} */
-const screens = { start: startView, prejoin: prejoinView, joining: prejoinView, waiting: waitingView, call: callView, listening: listeningView, over: overView };
+const screens = {
+  start: startView, prejoin: prejoinView, joining: prejoinView, waiting: waitingView, call: callView, listening: listeningView,
+  over: overView,
+};
 
 const tokenKey = "segue.token";
 
@@ -49,7 +52,7 @@ export class App {
     this.call = new Call({
       store: this.store, own: this.own, announce, strings, phone: () => matchMedia("(max-width: 640px)").matches,
       makeClient: (token) => new SegueClient({
-        url: new URL("/v1/session", location.href.replace(/^http/, "ws")), client: { name: "segue-web", version: "1" }, wishes: { bundles: { delayMilliseconds: 5 } },
+        url: new URL("/v1/session", location.href), client: { name: "segue-web", version: "1" }, wishes: { bundles: { delayMilliseconds: 5 } },
         ...(token ? { token } : {}),
       }),
       makeEngine: (client) => new this.media.MediaEngine(client, { profile: "balanced" }),
@@ -151,7 +154,12 @@ export class App {
     try {
       const headers = { "content-type": "application/json", ...(this.call.token ? { authorization: `Bearer ${this.call.token}` } : {}) };
       const answer = await fetch("/v1/listen", { method: "POST", headers, body: JSON.stringify({ room }) });
-      if (!answer.ok) throw Object.assign(new Error((await answer.json().catch(() => null))?.detail ?? ""), { code: answer.status === 401 ? "unauthenticated" : answer.status === 403 ? "not_allowed" : "internal" });
+      if (!answer.ok) {
+        throw Object.assign(
+          new Error((await answer.json().catch(() => null))?.detail ?? ""),
+          { code: answer.status === 401 ? "unauthenticated" : answer.status === 403 ? "not_allowed" : "internal" },
+        );
+      }
       this.store.dispatch({ type: "listening", url: (await answer.json()).url });
     } catch (error) {
       this.store.dispatch({ type: "over", message: messageFor(error instanceof TypeError ? { code: "unreachable" } : /** @type {any} */ (error)) });
@@ -216,11 +224,15 @@ export class App {
   /** @param {KeyboardEvent} event */
   key(event) {
     if (this.store.state.phase !== "call") return;
-    const command = commandFor(event, { typing: takesText(/** @type {any} */ (document.activeElement)), dialog: document.querySelector("dialog[open], .menu[data-open]") !== null });
+    const command = commandFor(
+      event,
+      { typing: takesText(/** @type {any} */ (document.activeElement)), dialog: document.querySelector("dialog[open], .menu[data-open]") !== null },
+    );
     if (!command) return;
     /** @type {Record<string, () => void>} */
     const acts = {
-      mute: () => void this.own.toggleMute(), camera: () => void this.own.toggleCamera(), screen: () => { if (this.canShareScreen) void this.own.toggleScreen(); },
+      mute: () => void this.own.toggleMute(), camera: () => void this.own.toggleCamera(),
+      screen: () => { if (this.canShareScreen) void this.own.toggleScreen(); },
       chat: () => this.togglePanel("chat"), people: () => this.togglePanel("people"), details: () => this.togglePanel("details"), view: () => this.toggleView(),
       help: () => this.openDialog("help"), escape: () => this.togglePanel(null),
     };
@@ -244,13 +256,17 @@ export class App {
     } else {
       this.screen.update(state);
     }
-    document.title = state.room && state.phase !== "start" ? `${state.room.startsWith("pair:") ? "Private room" : state.room} – ${strings.product}` : strings.product;
+    document.title = state.room && state.phase !== "start" ? `${roomTitle(state.room)} – ${strings.product}` : strings.product;
   }
 
   /** @param {boolean} on */
   watch(on) {
     this.monitor?.close();
-    this.monitor = on ? new Monitor({ call: this.call, onLook: () => this.call.touch(), onLevels: () => this.screen?.levels?.() }) : null;
+    const onLook = () => {
+      this.call.touch();
+      this.call.wishLayers();
+    };
+    this.monitor = on ? new Monitor({ call: this.call, onLook, onLevels: () => this.screen?.levels?.() }) : null;
   }
 }
 

@@ -4,6 +4,7 @@ import { messageFor, messageForClose, messageForRemoval } from "./messages.mjs";
 import { changesBetween, nameOf, peopleOf } from "./people.mjs";
 import { PresenceBook } from "./presence.mjs";
 import { noSpeakers, takeSpeakers } from "./speaking.mjs";
+import { layerFor, wishesBetween } from "./wishes.mjs";
 
 /** Pictures of so many participants at once, those who spoke last; the sound of all. On a phone fewer. */
 const lastNumber = { desktop: 25, phone: 8 };
@@ -14,9 +15,13 @@ const lastNumber = { desktop: 25, phone: 8 };
  */
 const audioSession = { category: "playAndRecord", mode: "videoChat", options: 5 };
 
+/** Behind the end of an interruption: so long the relay has for its answer. */
+const goOnMilliseconds = 400;
+
 export class Call {
   /**
-   * @param {{store: any, own: import("./own-media.mjs").OwnMedia, announce: (text: string, options?: {seen?: boolean}) => void, strings: any, makeClient: (token: string|null) => any,
+   * @param {{store: any, own: import("./own-media.mjs").OwnMedia, announce: (text: string, options?: {seen?: boolean}) => void, strings: any,
+   *   makeClient: (token: string|null) => any,
    *   makeEngine: (client: any) => any, clock?: () => number, phone?: () => boolean}} options
    */
   constructor({ store, own, announce, strings, makeClient, makeEngine, clock = () => performance.now(), phone = () => false }) {
@@ -40,6 +45,10 @@ export class Call {
     this.stalled = new Set();
     /** @type {import("./people.mjs").Person[]} */
     this.seen = [];
+    /** How high the tile of each video stream is, in pixels of the screen; kept by the stage. @type {Map<number, number>} */
+    this.tileHeights = new Map();
+    /** What was wished last. @type {Map<number, number|null>} */
+    this.layerWishes = new Map();
     this.leaving = false;
     own.onMuted = (muted) => this.presence.setMuted(muted);
   }
@@ -48,7 +57,10 @@ export class Call {
   people() {
     const { self, connection } = this.store.state;
     const muted = self.muted || this.own.devices.microphone === null;
-    return peopleOf(this.client?.room, { presence: this.presence.others, stalled: this.stalled, self: { muted, reconnecting: connection.state === "reconnecting" } });
+    return peopleOf(
+      this.client?.room,
+      { presence: this.presence.others, stalled: this.stalled, self: { muted, reconnecting: connection.state === "reconnecting" } },
+    );
   }
 
   get isHost() {
@@ -110,6 +122,9 @@ export class Call {
 
   async startEngine() {
     this.engine = this.makeEngine(this.client);
+    this.engine?.addEventListener?.("interruption", (/** @type {any} */ event) => {
+      if (event.detail?.state === "ended" && event.detail.shouldResume) void this.goOn();
+    });
     this.engine?.addEventListener?.("ended", (/** @type {any} */ event) => this.own.takeEnded(event.detail ?? {}));
     try {
       await this.engine?.start();
@@ -150,7 +165,9 @@ export class Call {
     this.presence.clear();
     this.hear();
     this.seen = this.people();
-    this.store.dispatch({ type: "joined", role: room.role });
+    this.layerWishes = new Map();
+    this.tileHeights = new Map();
+    this.store.dispatch({ type: "joined" });
     this.announce(this.strings.announce.inCall(room.name), { seen: false });
     try {
       await this.client.subscribe({ all: true, lastN: this.phone() ? lastNumber.phone : lastNumber.desktop });
@@ -254,6 +271,26 @@ export class Call {
     } catch (error) {
       this.tell(error);
     }
+  }
+
+  /** The system gave the sound back. The relay may have taken the interruption for ended before, and the session for inactive: then it is activated again. */
+  async goOn() {
+    await new Promise((resolve) => setTimeout(resolve, goOnMilliseconds));
+    if (this.client?.audioSession?.state === "inactive") await this.resumeHere();
+  }
+
+  /** Says which layer of each picture its tile is worth. In rooms with pages nothing is said: who speaks is chosen by the relay there. */
+  wishLayers() {
+    const { room } = this.client ?? {};
+    if (!room || this.client.state !== "open") return;
+    const after = new Map();
+    for (const [stream, height] of this.tileHeights) {
+      const info = room.streams.get(stream);
+      if (info) after.set(stream, layerFor(info.layers ?? [], height));
+    }
+    const wishes = wishesBetween(this.layerWishes, after);
+    this.layerWishes = after;
+    for (const wish of wishes) Promise.resolve(this.client.subscribe(wish)).catch(() => { this.layerWishes.clear(); });
   }
 
   async playOn() {

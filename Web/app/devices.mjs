@@ -17,12 +17,16 @@ export function describeDevices(infos) {
 
 /** What to ask a microphone for. @param {string|null} id @param {boolean} original the sound as it is: for music, and for measuring */
 export function microphoneConstraints(id, original) {
-  return { ...(id ? { deviceId: { exact: id } } : {}), echoCancellation: !original, noiseSuppression: !original, autoGainControl: !original, channelCount: { ideal: 1 } };
+  return {
+    ...(id ? { deviceId: { exact: id } } : {}), echoCancellation: !original, noiseSuppression: !original, autoGainControl: !original,
+    channelCount: { ideal: 1 },
+  };
 }
 
-/** What to ask a camera for. @param {string|null} id */
-export function cameraConstraints(id) {
-  return { ...(id ? { deviceId: { exact: id } } : { facingMode: "user" }), width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
+/** What to ask a camera for. @param {string|null} id @param {boolean} highDefinition 720 lines: for screens and machines that are up to it */
+export function cameraConstraints(id, highDefinition) {
+  const size = highDefinition ? { width: { ideal: 1280 }, height: { ideal: 720 } } : { width: { ideal: 640 }, height: { ideal: 360 } };
+  return { ...(id ? { deviceId: { exact: id } } : { facingMode: "user" }), ...size, frameRate: { ideal: 30 } };
 }
 
 const storageKey = "segue.choices";
@@ -77,6 +81,7 @@ export class Devices {
     /** @type {MediaStreamTrack|null} */
     this.screen = null;
     this.original = choices.flag("originalSound");
+    this.highDefinition = choices.flag("highDefinition");
   }
 
   /** Lists devices; an empty list where the browser has none to tell of. */
@@ -100,7 +105,7 @@ export class Devices {
   /** @returns {Promise<MediaStreamTrack>} */
   async openCamera() {
     this.closeCamera();
-    const ask = (/** @type {string|null} */ id) => this.ask({ video: cameraConstraints(id) });
+    const ask = (/** @type {string|null} */ id) => this.ask({ video: cameraConstraints(id, this.highDefinition) });
     const stream = await this.fallingBack(ask, this.choices.text("camera"));
     this.camera = stream.getVideoTracks()[0];
     return this.camera;

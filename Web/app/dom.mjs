@@ -85,7 +85,8 @@ export function icon(name) {
 
 /**
  * A button with an icon and a label that is either seen or only heard.
- * @param {{icon: keyof typeof icons, label: string, test?: string, kind?: string, visible?: boolean, onclick: (event: Event) => void, properties?: object}} options
+ * @param {{icon: keyof typeof icons, label: string, test?: string, kind?: string, visible?: boolean, onclick: (event: Event) => void, properties?: object}}
+ * options
  */
 export function iconButton({ icon: name, label, test, kind = "ghost", visible = false, onclick, properties = {} }) {
   return h(`button.${kind}${visible ? "" : ".round"}`, {

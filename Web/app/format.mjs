@@ -2,21 +2,27 @@
 
 const none = "–";
 
-/** @param {number|null|undefined} value */
-const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
+/** @param {any} value @returns {value is number} */
+const known = (value) => typeof value === "number" && Number.isFinite(value);
 
 export const formats = {
   /** @param {number|null|undefined} value */
-  milliseconds: (value) => (known(value) ? `${Math.abs(/** @type {number} */ (value)) < 10 ? (/** @type {number} */ (value)).toFixed(1) : Math.round(/** @type {number} */ (value))} ms` : none),
+  milliseconds(value) {
+    if (!known(value)) return none;
+    return `${Math.abs(value) < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+  },
   /** @param {number|null|undefined} value bits a second */
-  bitrate: (value) => (known(value) ? (/** @type {number} */ (value) >= 1e6 ? `${(/** @type {number} */ (value) / 1e6).toFixed(1)} Mbit/s` : `${Math.round(/** @type {number} */ (value) / 1000)} kbit/s`) : none),
+  bitrate(value) {
+    if (!known(value)) return none;
+    return value >= 1e6 ? `${(value / 1e6).toFixed(1)} Mbit/s` : `${Math.round(value / 1000)} kbit/s`;
+  },
   /** @param {number|null|undefined} value kilobits a second */
-  kilobits: (value) => formats.bitrate(known(value) ? /** @type {number} */ (value) * 1000 : null),
+  kilobits: (value) => formats.bitrate(known(value) ? value * 1000 : null),
   /** @param {number|null|undefined} value */
   bytes: (value) => {
     if (!known(value)) return none;
     const units = ["B", "kB", "MB", "GB"];
-    let number = /** @type {number} */ (value);
+    let number = value;
     let unit = 0;
     while (number >= 1000 && unit < units.length - 1) {
       number /= 1000;
@@ -25,11 +31,11 @@ export const formats = {
     return `${unit === 0 || number >= 100 ? Math.round(number) : number.toFixed(1)} ${units[unit]}`;
   },
   /** @param {number|null|undefined} value 0 to 1 */
-  share: (value) => (known(value) ? `${(/** @type {number} */ (value) * 100).toFixed(1)} %` : none),
+  share: (value) => (known(value) ? `${(value * 100).toFixed(1)} %` : none),
   /** @param {number|null|undefined} value */
-  rate: (value) => (known(value) ? `${Math.round(/** @type {number} */ (value))}/s` : none),
+  rate: (value) => (known(value) ? `${Math.round(value)}/s` : none),
   /** @param {number|null|undefined} value */
-  partsPerMillion: (value) => (known(value) ? `${Math.round(/** @type {number} */ (value))} ppm` : none),
+  partsPerMillion: (value) => (known(value) ? `${Math.round(value)} ppm` : none),
   /** @param {{spatial?: number, temporal?: number}|null|undefined} layer */
   layer: (layer) => (layer ? `spatial ${layer.spatial ?? 0}, temporal ${layer.temporal ?? 0}` : none),
   /** @param {{kbps?: number, framesPerSecond?: number, layers?: any, keyFrames?: number}} one */

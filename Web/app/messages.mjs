@@ -30,7 +30,10 @@ export const refusals = {
   streams_max: message("You send too much at once", "Stop sharing the screen or turn the camera off, then try again.", "stay"),
   room_streams_max: message("The room is full", "It carries as much sound and video as it may. Try again later.", "retry"),
   draining: message("The relay is restarting", "Try again in half a minute.", "retry"),
-  unauthenticated: message("You need an invitation", "The relay does not know who you are. Open the link you were sent as a whole, or choose your certificate when the browser asks."),
+  unauthenticated: message(
+    "You need an invitation",
+    "The relay does not know who you are. Open the link you were sent as a whole, or choose your certificate when the browser asks.",
+  ),
   token_refused: message("Your link has expired or is not valid", "Ask for a new link."),
   proof_required: message("This room asks for two proofs", "You need both a certificate and a link with a token. Ask the host for what is missing."),
   not_allowed: message("You may not enter this room", "Ask its host or the relay's administrator to let you in."),
@@ -76,8 +79,14 @@ export const removals = {
 /** Why a connection was closed for good: words of close reasons (8.2), and what the page itself finds. @type {Record<string, Message>} */
 export const closes = {
   left: message("You left the call", "Join again whenever you like.", "rejoin"),
-  unreachable: message("The relay can not be reached", "Check your network. If you were sent a link, open it as a whole; if you have a certificate, choose it when the browser asks.", "retry"),
-  connect_failed: message("The relay can not be reached", "Check your network. If you were sent a link, open it as a whole; if you have a certificate, choose it when the browser asks.", "retry"),
+  unreachable: message(
+    "The relay can not be reached",
+    "Check your network. If you were sent a link, open it as a whole; if you have a certificate, choose it when the browser asks.", "retry",
+  ),
+  connect_failed: message(
+    "The relay can not be reached",
+    "Check your network. If you were sent a link, open it as a whole; if you have a certificate, choose it when the browser asks.", "retry",
+  ),
   connect_timeout: message("The relay does not answer", "Check your network, then try again.", "retry"),
   connection_lost: message("The connection was lost", "Check your network, then try again.", "retry"),
   not_connected: message("There is no connection", "Check your network, then join again.", "rejoin"),
@@ -92,10 +101,13 @@ export const closes = {
   unknown: message("The relay ended the connection", "Join again. If it happens again, tell whoever runs the relay.", "rejoin"),
 };
 
-/** What to say when a device can not be used: names of DOMException (Media Capture and Streams §10.2). @type {Record<string, {microphone: string, camera: string, screen: string}>} */
+/**
+ * What to say when a device can not be used: names of DOMException (Media Capture and Streams §10.2).
+ * @type {Record<string, {microphone: string, camera: string, screen: string}>}
+ */
 export const deviceRefusals = {
   NotAllowedError: {
-    microphone: "The browser may not use the microphone. You can join without it: you hear everybody, and nobody hears you. Allow it beside the address to speak.",
+    microphone: "The browser may not use the microphone. You can join without it: you hear all, and nobody hears you. Allow it beside the address to speak.",
     camera: "The browser may not use the camera. You can join without it. Allow it beside the address to be seen.",
     screen: "The screen was not shared.",
   },

@@ -10,8 +10,14 @@ export const stalledLooksMin = 3;
 /** @typedef {{grade: import("./quality.mjs").Grade, reasons: string[]}} Judgement */
 
 export class Monitor {
-  /** @param {{call: any, onLook: () => void, onLevels: () => void, setTimer?: (f: () => void, ms: number) => any, clearTimer?: (timer: any) => void, clock?: () => number}} options */
-  constructor({ call, onLook, onLevels, setTimer = (f, ms) => setInterval(f, ms), clearTimer = (timer) => clearInterval(timer), clock = () => performance.now() }) {
+  /**
+   * @param {{call: any, onLook: () => void, onLevels: () => void, setTimer?: (f: () => void, ms: number) => any, clearTimer?: (timer: any) => void, clock?:
+   * () => number}} options
+   */
+  constructor({
+    call, onLook, onLevels, setTimer = (f, ms) => setInterval(f, ms), clearTimer = (timer) => clearInterval(timer),
+    clock = () => performance.now(),
+  }) {
     this.call = call;
     this.onLook = onLook;
     this.onLevels = onLevels;
@@ -82,7 +88,10 @@ export class Monitor {
     const { engine } = call;
     if (!engine || !call.client?.room) return;
     const levels = call.people().filter((/** @type {any} */ person) => !person.muted && !person.held)
-      .map((/** @type {any} */ person) => ({ participant: person.id, level: person.me ? engine.microphoneLevel ?? null : person.audio === null ? null : engine.level(person.audio) ?? null }));
+      .map((/** @type {any} */ person) => ({
+        participant: person.id,
+        level: person.me ? engine.microphoneLevel ?? null : person.audio === null ? null : engine.level(person.audio) ?? null,
+      }));
     const next = takeLevels(call.speaking, levels, this.clock());
     const changed = next.speaking !== call.speaking.speaking;
     call.speaking = next;

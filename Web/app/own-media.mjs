@@ -9,7 +9,10 @@ function problemOf(error, what) {
 }
 
 export class OwnMedia {
-  /** @param {{store: any, devices: import("./devices.mjs").Devices, choices: import("./devices.mjs").Choices, announce: (text: string) => void, strings: any}} options */
+  /**
+   * @param {{store: any, devices: import("./devices.mjs").Devices, choices: import("./devices.mjs").Choices, announce: (text: string) => void, strings:
+   * any}} options
+   */
   constructor({ store, devices, choices, announce, strings }) {
     this.store = store;
     this.devices = devices;
@@ -104,13 +107,17 @@ export class OwnMedia {
     }
   }
 
-  /** The engine sends something no more, and nobody pressed a button: the role in the room has changed, or the track has ended. @param {{source?: string, reason?: string}} what */
+  /**
+   * The engine sends something no more, and nobody pressed a button: the role in the room has changed, or the track has ended.
+   * @param {{source?: string, reason?: string}} what
+   */
   takeEnded({ source, reason }) {
-    if (reason === "track") return;
     if (source === "screen") void this.stopScreen();
-    if (source !== "camera") return;
+    // A microphone or camera that was pulled is seen by its track's own event, with a sentence of its own.
+    if (source !== "camera" || reason === "track") return;
     this.devices.closeCamera();
     this.set({ camera: false });
+    void this.engine?.setCamera(null);
   }
 
   /** The call is over; devices are let go of, so that their lamps go out. */
@@ -183,6 +190,13 @@ export class OwnMedia {
     else if (what === "camera" && this.store.state.self.camera) await this.openCamera();
     else if (what === "output") await this.engine?.setOutput?.(id);
     this.store.dispatch({ type: "touch" });
+  }
+
+  /** @param {boolean} highDefinition */
+  async setHighDefinition(highDefinition) {
+    this.devices.highDefinition = highDefinition;
+    this.choices.set("highDefinition", highDefinition);
+    if (this.devices.camera) await this.openCamera();
   }
 
   /** @param {boolean} original */

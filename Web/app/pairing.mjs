@@ -36,8 +36,8 @@ export class Pairing {
 
   /** The relay's time of expiry by this machine's clock, which may be wrong by hours. @param {any} client @param {number} expires */
   localExpiry(client, expires) {
-    const offset = client.statistics?.serverOffsetMilliseconds;
-    return Number.isFinite(offset) && Math.abs(offset) < 1e12 ? expires - offset : expires;
+    const relay = client.serverTime?.();
+    return Number.isFinite(relay) ? this.now() + (expires - relay) : expires;
   }
 
   /** @param {any} client */

@@ -1,7 +1,8 @@
 // Who is in the room and in what state, as the page shows it. Pure: from the client library's model of the room to plain objects.
 
 /**
- * @typedef {{id: number, key: string, name: string, verified: string, role: string, me: boolean, muted: boolean, mutedByHost: string[], held: boolean, heldReason: string,
+ * @typedef {{id: number, key: string, name: string, verified: string, role: string, me: boolean, muted: boolean, mutedByHost: string[], held: boolean,
+ *   heldReason: string,
  *   bluetooth: boolean, reconnecting: boolean, audio: number|null, camera: number|null, screen: number|null}} Person
  */
 /** @typedef {{muted?: boolean}} Presence what a participant's own page says of it in its `presence` stream */
@@ -55,13 +56,15 @@ export function personOf(participant, streams, { me, presence, stalled = false }
     id, key: String(id), name: nameOf(participant), verified: participant.identity?.name ?? "", role: participant.role ?? "speaker", me,
     muted: mutedByHost.includes("audio") || (presence?.muted ?? false) || (audio === null && !me), mutedByHost, held,
     heldReason: participant.interruptionReason ?? "default", bluetooth: onBluetooth(participant.route), reconnecting: stalled && !held, audio,
-    camera: find((stream) => stream.kind === "video" && stream.source !== "screen"), screen: find((stream) => stream.kind === "video" && stream.source === "screen"),
+    camera: find((stream) => stream.kind === "video" && stream.source !== "screen"),
+    screen: find((stream) => stream.kind === "video" && stream.source === "screen"),
   };
 }
 
 /**
  * Everybody in the room in the order in which they came, oneself included.
- * @param {any} room the client's, or null @param {{presence?: Map<number, Presence>, stalled?: Set<number>, self?: {muted: boolean, reconnecting: boolean}}} [what]
+ * @param {any} room the client's, or null @param {{presence?: Map<number, Presence>, stalled?: Set<number>, self?: {muted: boolean, reconnecting:
+ * boolean}}} [what]
  * @returns {Person[]}
  */
 export function peopleOf(room, { presence = new Map(), stalled = new Set(), self } = {}) {
@@ -69,7 +72,10 @@ export function peopleOf(room, { presence = new Map(), stalled = new Set(), self
   const streams = [...room.streams.values()];
   return [...room.participants.values()].map((participant) => {
     const me = participant.participant === room.me || participant.participant === room.me?.participant;
-    const person = personOf(participant, streams, { me, presence: me ? self : presence.get(participant.participant), stalled: stalled.has(participant.participant) });
+    const person = personOf(
+      participant, streams,
+      { me, presence: me ? self : presence.get(participant.participant), stalled: stalled.has(participant.participant) },
+    );
     return me ? { ...person, reconnecting: Boolean(self?.reconnecting) } : person;
   });
 }
@@ -151,7 +157,9 @@ export function changesBetween(before, after) {
       continue;
     }
     if (person.held !== was.held && !person.me) changes.push({ what: person.held ? "held" : "released", name: person.name });
-    if ((person.screen !== null) !== (was.screen !== null) && !person.me) changes.push({ what: person.screen !== null ? "screen" : "screenEnded", name: person.name });
+    if ((person.screen !== null) !== (was.screen !== null) && !person.me) {
+      changes.push({ what: person.screen !== null ? "screen" : "screenEnded", name: person.name });
+    }
     const byHost = person.mutedByHost.includes("audio");
     if (person.me && byHost !== was.mutedByHost.includes("audio")) changes.push({ what: byHost ? "mutedByHost" : "unmutedByHost", name: person.name });
     if (person.me && person.role !== was.role) changes.push({ what: "role", name: person.role });

@@ -30,7 +30,8 @@ function gradeBelow(value, limits) {
 function worst(parts) {
   let grade = /** @type {Grade} */ ("unknown");
   for (const [, part] of parts) if (order.indexOf(part) > order.indexOf(grade)) grade = part;
-  const reasons = parts.filter(([, part]) => part === "fair" || part === "poor").sort((a, b) => order.indexOf(b[1]) - order.indexOf(a[1])).map(([name]) => name);
+  const bad = parts.filter(([, part]) => part === "fair" || part === "poor").sort((a, b) => order.indexOf(b[1]) - order.indexOf(a[1]));
+  const reasons = bad.map(([name]) => name);
   return { grade, reasons };
 }
 
@@ -88,7 +89,10 @@ export function barsOf(grade) {
   return { good: 4, fair: 2, poor: 1, unknown: 0 }[grade];
 }
 
-/** A level in dBov (0 loudest, −127 silence) as a share of a meter, 0 to 1; the lowest 60 dB below full scale are the meter's range. @param {number|null} level */
+/**
+ * A level in dBov (0 loudest, −127 silence) as a share of a meter, 0 to 1; the lowest 60 dB below full scale are the meter's range.
+ * @param {number|null} level
+ */
 export function meterShare(level) {
   if (level === null || level === undefined || !Number.isFinite(level)) return 0;
   return Math.min(1, Math.max(0, (level + 60) / 60));

@@ -1,7 +1,8 @@
 // The fragment of the address: `#/`, `#/r/ROOM?token=…`, `#/pair`. It never reaches a server, so a token in it is in no log.
 
 /**
- * @typedef {{name: "start"}|{name: "pair"}|{name: "room", room: string, token: string|null, role: string|null, displayName: string|null, originalSound: boolean}
+ * @typedef {{name: "start"}|{name: "pair"}|{name: "room", room: string, token: string|null, role: string|null, displayName: string|null, originalSound:
+ * boolean}
  *   |{name: "unknown", fragment: string}} Route
  */
 

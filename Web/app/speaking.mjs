@@ -6,7 +6,10 @@ export const speakingBounds = { on: -45, off: -55 };
 /** Levels must be low for so long before somebody stops speaking: words have gaps. */
 export const speakingHoldMilliseconds = 900;
 
-/** @typedef {{byRelay: boolean, speaking: number[], lastLoud: Map<number, number>, spokeAt: Map<number, number>}} Speaking `speaking`: participants, loudest first */
+/**
+ * @typedef {{byRelay: boolean, speaking: number[], lastLoud: Map<number, number>, spokeAt: Map<number, number>}} Speaking `speaking`: participants, loudest
+ * first
+ */
 
 /** @returns {Speaking} */
 export function noSpeakers() {

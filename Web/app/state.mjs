@@ -10,10 +10,14 @@ export const chatMessagesMax = 500;
 /** What the page is at when it opens. */
 export function initialState() {
   return {
-    phase: /** @type {Phase} */ ("start"), room: /** @type {string|null} */ (null), peer: /** @type {string|null} */ (null), role: /** @type {string|null} */ (null),
+    phase: /** @type {Phase} */ ("start"), room: /** @type {string|null} */ (null), peer: /** @type {string|null} */ (null),
+    role: /** @type {string|null} */ (null),
     notice: /** @type {string|null} */ (null), over: /** @type {Message|null} */ (null),
     pairing: { code: /** @type {string|null} */ (null), expires: 0, busy: false, error: /** @type {string|null} */ (null) },
-    self: { muted: false, camera: true, screen: false, microphoneProblem: /** @type {string|null} */ (null), cameraProblem: /** @type {string|null} */ (null), held: false, paused: false },
+    self: {
+      muted: false, camera: true, screen: false, microphoneProblem: /** @type {string|null} */ (null),
+      cameraProblem: /** @type {string|null} */ (null), held: false, paused: false,
+    },
     devices: { microphones: /** @type {any[]} */ ([]), cameras: /** @type {any[]} */ ([]), speakers: /** @type {any[]} */ ([]), outputSelection: false },
     capabilities: /** @type {any} */ (null),
     view: /** @type {"grid"|"speaker"} */ ("grid"), page: 0, pinned: /** @type {string|null} */ (null), mainKey: /** @type {string|null} */ (null),
@@ -31,16 +35,22 @@ export function initialState() {
 const reducers = {
   notice: (state, { text }) => ({ ...state, notice: text }),
   choose: (state, { room, peer = null, role = null }) => ({ ...state, phase: "prejoin", room, peer, role, notice: null, over: null }),
-  start: (state, { notice = null }) => ({ ...initialState(), devices: state.devices, capabilities: state.capabilities, view: state.view, self: { ...initialState().self }, notice }),
+  start: (state, { notice = null }) => ({
+    ...initialState(), devices: state.devices, capabilities: state.capabilities, view: state.view, self: { ...initialState().self }, notice,
+  }),
   joining: (state) => ({ ...state, phase: "joining", over: null, notice: null }),
+  role: (state, { role }) => ({ ...state, role }),
   waiting: (state) => ({ ...state, phase: "waiting" }),
-  joined: (state, { role = null }) => ({ ...state, phase: "call", role, panel: null, lobby: [], chat: { ...initialState().chat }, page: 0, pinned: null, mainKey: null }),
+  joined: (state) => ({ ...state, phase: "call", panel: null, lobby: [], chat: { ...initialState().chat }, page: 0, pinned: null, mainKey: null }),
   listening: (state, { url }) => ({ ...state, phase: "listening", listenURL: url }),
   over: (state, { message }) => ({
-    ...state, phase: "over", over: message, panel: null, lobby: [], soundBlocked: false, listenURL: null, self: { ...state.self, screen: false, held: false, paused: false },
+    ...state, phase: "over", over: message, panel: null, lobby: [], soundBlocked: false, listenURL: null,
+    self: { ...state.self, screen: false, held: false, paused: false },
     connection: { ...initialState().connection },
   }),
-  pairing: (state, { code = state.pairing.code, expires = state.pairing.expires, busy = false, error = null }) => ({ ...state, pairing: { code, expires, busy, error } }),
+  pairing: (state, {
+    code = state.pairing.code, expires = state.pairing.expires, busy = false, error = null,
+  }) => ({ ...state, pairing: { code, expires, busy, error } }),
   self: (state, { change }) => ({ ...state, self: { ...state.self, ...change } }),
   devices: (state, { devices }) => ({ ...state, devices: { ...state.devices, ...devices } }),
   capabilities: (state, { capabilities }) => ({ ...state, capabilities }),

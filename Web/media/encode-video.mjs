@@ -1,11 +1,14 @@
 // One encoding of a picture: a VideoEncoder of one size, and what of it goes to the relay.
 
 import { encoderExtras } from "./capabilities.mjs";
-import { temporalLayersOf } from "./layers.mjs";
+import { smallLinesMax, temporalLayersOf } from "./layers.mjs";
 import { RateWindow } from "./statistics.mjs";
 
-/** More pictures than these in an encoder: it lags, and the next one is left out. */
+/** More pictures than these before and in an encoder: it lags, and the next one is left out. */
 const queueMax = 2;
+const insideMax = 3;
+/** What has not come out of an encoder for so long never will: it left it out itself. */
+const insideMilliseconds = 1_000;
 
 export class LayerEncoder {
   keyFrames = 0;
@@ -15,7 +18,9 @@ export class LayerEncoder {
   milliseconds = 0;
 
   #spatial;
+  #full; // the configuration of the layer as it was published
   #configuration;
+  #divisor = 1;
   #temporalTop;
   #send;
   #fail;
@@ -34,13 +39,31 @@ export class LayerEncoder {
   constructor({ spatial, layer, codec, scalabilityMode, send, fail, now }) {
     this.#spatial = spatial;
     this.#temporalTop = temporalLayersOf(scalabilityMode) - 1;
-    this.#configuration = {
+    this.#full = {
       codec, width: layer.width, height: layer.height, bitrate: layer.bitrate, framerate: layer.frameRate, latencyMode: "realtime", bitrateMode: "variable",
       ...encoderExtras(codec), ...(scalabilityMode ? { scalabilityMode } : {}),
     };
+    this.#configuration = this.#full;
     this.#send = send;
     this.#fail = fail;
     this.#now = now;
+  }
+
+  /**
+   * A layer of more than 360 lines is encoded in that part of its size; smaller ones stay.
+   *
+   * @returns whether that changed: then a key frame must begin
+   */
+  setScale(scale) {
+    const { width, height } = this.#full;
+    const isLarge = Math.min(width, height) > smallLinesMax;
+    const divisor = isLarge ? scale : 1;
+    if (divisor === this.#divisor) return false;
+    this.#divisor = divisor;
+    const part = (value) => Math.max(2, Math.round(value / divisor / 2) * 2);
+    this.#configuration = { ...this.#full, width: part(width), height: part(height), bitrate: Math.round(this.#full.bitrate / divisor) };
+    if (this.#encoder?.state === "configured") this.#encoder.configure(this.#configuration);
+    return true;
   }
 
   get size() {
@@ -49,7 +72,10 @@ export class LayerEncoder {
 
   /** Whether the encoder takes a picture now; otherwise it lags. */
   get isReady() {
-    return this.#encoder === null || this.#encoder.encodeQueueSize <= queueMax;
+    if (this.#encoder === null) return true;
+    if (this.#encoder.encodeQueueSize > queueMax) return false;
+    const oldest = this.#begun.values().next().value ?? Infinity;
+    return this.#begun.size <= insideMax || this.#now() - oldest > insideMilliseconds;
   }
 
   /** @returns whether the picture was taken. It stays the caller's to close. */

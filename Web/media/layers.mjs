@@ -1,5 +1,8 @@
 // Which encodings a picture is sent in (Sources/PROTOCOL.md, 5.6), and which of them somebody wants. Pure.
 
+/** Layers of more lines are large: a machine that lags encodes them in half their size. */
+export const smallLinesMax = 360;
+
 /** Heights of a camera's layers, lowest first, and bits a second that a pixel of them is worth at 30 pictures a second. */
 const heights = [180, 360, 720];
 const bitsPerPixel = { 180: 0.09, 360: 0.075, 720: 0.05 };
@@ -27,8 +30,7 @@ export function layersFor({ source, width, height, frameRate = 30, temporalLayer
   // Upright cameras are measured by their shorter side.
   const lines = Math.min(width, height);
   const wanted = heights.filter((each) => each <= lines);
-  // A camera between two of them: its own size besides when it is much larger than the nearest below. (640 × 480 is scaled down to 480 × 360: from VGA on
-  // software encoders of VP8 take several threads, which wait for each other in loops, and a busy machine then takes 50 times as long for a picture.)
+  // A camera between two of them: its own size besides when it is much larger than the nearest below. (640 × 480 is scaled down to 480 × 360.)
   const top = wanted.at(-1) ?? 0;
   if (lines < heights.at(-1) && lines >= top * 1.5) wanted.push(lines);
   return wanted.map((each) => {
@@ -106,8 +108,9 @@ export class WantedLayers {
 }
 
 /**
- * What is left out when the machine does not encode as fast as pictures come, or the connection does not take them: every second picture, two of three, then the
- * highest layer as well. Step by step while it lasts, and back one step at a time, later each time that a step back was too much. Sound is never left out.
+ * What is left out when the machine does not keep up, or the connection does not take what is sent: a camera's large layers are scaled down, then every second
+ * picture goes, then two of three; of a screen, which is to be read, only pictures. Step by step while it lasts, and back one step at a time, later each time that a
+ * step back was too much. Sound is never left out.
  */
 export class LoadControl {
   #step = 0;
@@ -118,32 +121,43 @@ export class LoadControl {
   /** Bytes that wait in the socket from which on the connection lags, and from which on no picture is begun. */
   static strainedBytes = 32 << 10;
   static stoppedBytes = 96 << 10;
-  /** A picture that is so long in the encoder: the machine lags. */
-  static strainedMilliseconds = 150;
+  /** A picture that is so long in the encoder, or comes so late to the page: the machine lags. */
+  static strainedEncodeMilliseconds = 150;
+  static strainedLagMilliseconds = 40;
   static stepMilliseconds = 2_000;
   static patienceMillisecondsMin = 8_000;
   static patienceMillisecondsMax = 64_000;
 
-  static #steps = [
-    { divisor: 1, layersLeftOut: 0 }, { divisor: 2, layersLeftOut: 0 }, { divisor: 3, layersLeftOut: 0 }, { divisor: 3, layersLeftOut: 1 },
-  ];
+  #steps;
+
+  /** @param {"camera"|"screen"} source */
+  constructor(source) {
+    const whole = { scale: 1, divisor: 1 };
+    this.#steps = source === "screen"
+      ? [whole, { scale: 1, divisor: 2 }, { scale: 1, divisor: 3 }]
+      : [whole, { scale: 2, divisor: 1 }, { scale: 2, divisor: 2 }, { scale: 2, divisor: 3 }];
+  }
 
   /**
-   * @param {{bufferedBytes: number, encodeMilliseconds: number}} load what waits in the socket, and how long the last pictures took
-   * @returns {{divisor: number, layersLeftOut: number, isStopped: boolean}} every how many-th picture is encoded, and how many layers are not
+   * @param {{bufferedBytes: number, encodeMilliseconds: number, lagMilliseconds: number}} load what waits in the socket; how long the last pictures were in the
+   *   encoder; how long they took from the camera to the page, above the least
+   * @returns {{scale: number, divisor: number, isStopped: boolean}} by what large layers are scaled down; every how many-th picture is encoded; whether none is
    */
-  observe({ bufferedBytes, encodeMilliseconds }, now) {
-    const isStrained = bufferedBytes > LoadControl.strainedBytes || encodeMilliseconds > LoadControl.strainedMilliseconds;
+  observe({ bufferedBytes, encodeMilliseconds, lagMilliseconds }, now) {
+    // Something else may keep the machine busy: fewer pictures for that only where it is bad.
+    const lagMax = LoadControl.strainedLagMilliseconds * (this.#step === 0 ? 1 : 3);
+    const isStrained = bufferedBytes > LoadControl.strainedBytes || encodeMilliseconds > LoadControl.strainedEncodeMilliseconds || lagMilliseconds > lagMax;
     if (isStrained) this.#strainedAt = now;
-    if (isStrained && now - this.#changedAt >= LoadControl.stepMilliseconds && this.#step + 1 < LoadControl.#steps.length) {
+    if (isStrained && now - this.#changedAt >= LoadControl.stepMilliseconds && this.#step + 1 < this.#steps.length) {
       if (now - this.#changedAt < 2 * LoadControl.stepMilliseconds) this.#patience = Math.min(this.#patience * 2, LoadControl.patienceMillisecondsMax);
       this.#step += 1;
       this.#changedAt = now;
     } else if (this.#step > 0 && now - Math.max(this.#strainedAt, this.#changedAt) >= this.#patience) {
       this.#step -= 1;
       this.#changedAt = now;
-      if (this.#step === 0) this.#patience = LoadControl.patienceMillisecondsMin;
+    } else if (this.#step === 0 && now - this.#changedAt > LoadControl.patienceMillisecondsMax) {
+      this.#patience = LoadControl.patienceMillisecondsMin;
     }
-    return { ...LoadControl.#steps[this.#step], isStopped: bufferedBytes > LoadControl.stoppedBytes };
+    return { ...this.#steps[this.#step], isStopped: bufferedBytes > LoadControl.stoppedBytes };
   }
 }

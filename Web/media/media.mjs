@@ -7,7 +7,6 @@ import { instantiate } from "../jitter-buffer/jitter-buffer.mjs";
 import { MicrophoneSender } from "./capture-audio.mjs";
 import { PublisherTimeline } from "./clocks.mjs";
 import { reasons, RouteWatch } from "./route.mjs";
-import { scriptAddress } from "./trusted.mjs";
 import { silence } from "./levels.mjs";
 import { strongestTone } from "./spectrum.mjs";
 import { VideoPlayer } from "./play-videos.mjs";
@@ -89,7 +88,7 @@ export class MediaEngine extends EventTarget {
     });
     const [module, found] = await Promise.all([
       bytes.then((source) => WebAssembly.compile(source)), capabilities(),
-      context.audioWorklet.addModule(scriptAddress("playout-worklet.mjs")), context.audioWorklet.addModule(scriptAddress("capture-worklet.mjs")),
+      ...["playout-worklet.mjs", "capture-worklet.mjs"].map((name) => context.audioWorklet.addModule(new URL(name, import.meta.url))),
     ]);
     this.#capabilities = found;
     const exports = await instantiate(module);

@@ -204,7 +204,8 @@ export class AudioPlayer extends EventTarget {
   }
 
   #noteLatency(stream) {
-    if (!stream.captured) return;
+    // Of silence hardly a frame comes: what is played then stands for none of them.
+    if (!stream.captured || stream.isSilent) return;
     const { timestamp, heardAt } = stream.heard;
     const captured = stream.captured.captureTime + (ticksBetween(timestamp, stream.captured.timestamp) * 1000) / stream.timescale;
     const latency = this.#client.serverTime(heardAt) - captured;

@@ -19,7 +19,8 @@ export class VideoSender extends EventTarget {
   #layers = [];
   #encoders = [];
   #wanted = new WantedLayers(0);
-  #load = new LoadControl();
+  #load;
+  #lag = 0;
   #clock = new ClockMap();
   #waiting = new Map(); // a picture's own timestamp → {timestamp, captureTime}
   #reader = null;
@@ -39,6 +40,7 @@ export class VideoSender extends EventTarget {
     this.#timeline = timeline;
     this.#now = now;
     this.#source = source;
+    this.#load = new LoadControl(source);
     this.#capability = capability;
     this.#scalabilityMode = bestScalabilityMode(capability.scalabilityModes);
   }
@@ -98,9 +100,10 @@ export class VideoSender extends EventTarget {
     const now = this.#now();
     this.#clock.observe(frame.timestamp / 1000, now);
     if (!this.publication) return;
+    this.#lag += (now - this.#clock.toLocal(frame.timestamp / 1000) - this.#lag) / 32;
     const encodeMilliseconds = Math.max(0, ...this.#encoders.map(({ isRunning, milliseconds }) => (isRunning ? milliseconds : 0)));
     const bufferedBytes = this.#client.statistics?.bufferedBytes ?? 0;
-    const { divisor, layersLeftOut, isStopped } = this.#load.observe({ bufferedBytes, encodeMilliseconds }, now);
+    const { scale, divisor, isStopped } = this.#load.observe({ bufferedBytes, encodeMilliseconds, lagMilliseconds: this.#lag }, now);
     this.#taken += 1;
     if (isStopped || this.#taken % divisor !== 0) return;
     const capturedAt = this.#clock.toLocal(frame.timestamp / 1000);
@@ -114,36 +117,21 @@ export class VideoSender extends EventTarget {
     this.#lastPictureAt = capturedAt;
     this.#waiting.set(frame.timestamp, { timestamp, captureTime: this.#client.serverTime(capturedAt) });
     if (this.#waiting.size > waitingMax) this.#waiting.delete(this.#waiting.keys().next().value);
-    this.#encode(frame, Math.max(1, this.#encoders.length - layersLeftOut));
-  }
-
-  /** @param {number} count so many of the layers may run, from the lowest on */
-  #encode(frame, count) {
     for (const [spatial, encoder] of this.#encoders.entries()) {
-      const isRunning = spatial < count && this.#isNeeded(spatial, count);
+      const isRunning = this.#wanted.isWanted(spatial);
       if (encoder.isRunning && !isRunning) this.#wanted.requestKey(spatial); // It begins with a key frame when it runs again.
       encoder.isRunning = isRunning;
       if (!isRunning) continue;
+      if (encoder.setScale(scale)) this.#wanted.requestKey(spatial);
       if (encoder.encode(frame, this.#wanted.needsKey(spatial))) this.#wanted.keyed(spatial);
     }
-  }
-
-  /**
-   * What somebody wants; and in the place of wanted layers that are left out the highest that is not: the relay turns to it when the others do not come
-   * (Sources/PROTOCOL.md, 5.6).
-   */
-  #isNeeded(spatial, count) {
-    if (this.#wanted.isWanted(spatial)) return true;
-    if (spatial !== count - 1) return false;
-    for (let above = count; above < this.#encoders.length; above++) if (this.#wanted.isWanted(above)) return true;
-    return false;
   }
 
   #send(publication, wanted, spatial, { payload, at, key, temporal, discardable }) {
     const place = this.#waiting.get(at);
     if (!place || publication !== this.publication) return;
     // What nobody gets need not be sent; what refers to it is of layers that nobody gets either.
-    if (!this.#encoders[spatial]?.isRunning || (wanted.isWanted(spatial) && temporal > wanted.temporal(spatial))) {
+    if (!wanted.isWanted(spatial) || temporal > wanted.temporal(spatial)) {
       if (key) wanted.requestKey(spatial);
       return;
     }

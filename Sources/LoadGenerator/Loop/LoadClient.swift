@@ -78,12 +78,15 @@ final class LoadClient {
     var lostAt: UInt64?
     /// Its place is taken by another when it has closed.
     var isReplaced = false
+    /// It was lost, or has no connection for now, and the scenario does not have it so: what is due from it and to it is due all the same.
+    var isLost = false
     /// Its clock to the relay's, nanoseconds to be added; 0 where one machine's clock serves all.
     var clockOffset: Int64 = 0
     // Over all its sessions, within the measured window.
     var latency: LatencyRecording?
     var due = 0
     var delivered = 0
+    var excused = 0
 
     /// Streams with higher numbers are not looked at: a room that has had so many is no room of a load test.
     static let streamsMax = 1 << 16
@@ -114,6 +117,7 @@ final class LoadClient {
         hasHeard = false
         isInterrupted = false
         absence = nil
+        isLost = false
     }
 
     func purpose(of id: UInt64) -> Purpose? {

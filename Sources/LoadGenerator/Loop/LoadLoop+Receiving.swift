@@ -35,6 +35,7 @@ extension LoadLoop {
             lose(client)
         case .resumed:
             if client.state == .away { client.state = .present }
+            client.isLost = false
             client.absence?.endsSoon(after: now)
         }
     }
@@ -175,6 +176,7 @@ extension LoadLoop {
         openingEnded(client)
         tally.failedByReason[reason, default: 0] += 1
         client.state = .ended
+        client.isLost = client.hasReached
     }
 
     private func ended(_ client: LoadClient, _ reason: String) {
@@ -182,8 +184,14 @@ extension LoadLoop {
         if !wasMeant { fail(client, reason) }
         let isReplaced = client.isReplaced
         client.isReplaced = false
-        recordJitter(client)
-        client.forgetSession()
+        if wasMeant {
+            recordJitter(client)
+            client.forgetSession()
+        } else {
+            // What it publishes and hears is due to the end.
+            client.line = nil
+            client.pending.removeAll()
+        }
         client.state = .ended
         if wasMeant, isReplaced {
             client.state = .waiting
@@ -195,8 +203,8 @@ extension LoadLoop {
     private func lose(_ client: LoadClient) {
         tally.events["connections lost and made anew", default: 0] += 1
         client.state = .away
+        client.isLost = true
         client.lostAt = now
-        client.absence = .init(reason: .away, time: now..<UInt64.max)
     }
 
     func recordJitter(_ client: LoadClient) {
@@ -245,20 +253,23 @@ extension LoadLoop {
         tally.delivered += 1
         client.due += 1
         client.delivered += 1
+        second.latency.record(microseconds: transit)
+        guard client.isExcused(due...due) == nil else {
+            tally.lateByAbsence.record(microseconds: transit)
+            return
+        }
+        tally.latency[kind].record(microseconds: transit)
         if client.latency == nil { client.latency = LatencyRecording(precision: .percent) }
         client.latency?.record(microseconds: transit)
-        second.latency.record(microseconds: transit)
-        if client.isExcused(due...due) != nil {
-            tally.lateByAbsence.record(microseconds: transit)
-        } else {
-            tally.latency[kind].record(microseconds: transit)
-        }
     }
 
     private func missed(_ frames: Int, _ time: ClosedRange<UInt64>, _ client: LoadClient) {
         tally.due += frames
         client.due += frames
-        if let reason = client.isExcused(time) { tally.missingByAbsence[reason.rawValue, default: 0] += frames }
+        if let reason = client.isExcused(time) {
+            tally.missingByAbsence[reason.rawValue, default: 0] += frames
+            client.excused += frames
+        }
     }
 
     private func heardFirst(_ client: LoadClient, _ instant: UInt64) {

@@ -182,7 +182,8 @@ final class LoadLoop {
         let client = clients[place]
         guard isPublishing, due < control.stopsAt, client.outgoing.indices.contains(index) else { return }
         defer { tasks.add(.publish(place, client.generation, stream: index), due: client.outgoing[index].stream.nextDue) }
-        guard client.state == .present || client.state == .joining, !client.isInterrupted, knowsTime(client), let session = client.session else {
+        let isAble = client.isLost || (client.state == .present || client.state == .joining) && client.session != nil
+        guard isAble, !client.isInterrupted, knowsTime(client) else {
             client.outgoing[index].stream.skip(to: max(now, due + 1))
             return
         }
@@ -191,6 +192,17 @@ final class LoadLoop {
             return
         }
         let isMeasured = window.contains(due)
+        if client.isLost {
+            if isMeasured { tally.notSentByLost += 1 }
+        } else if let session = client.session {
+            send(client, index, due, session, isMeasured)
+        }
+        client.outgoing[index].total.wasDue(at: due, number: client.outgoing[index].stream.number)
+        tally.lateness.record(microseconds: Int((now - min(now, due)) / 1_000))
+        client.outgoing[index].stream.advance()
+    }
+
+    private func send(_ client: LoadClient, _ index: Int, _ due: UInt64, _ session: ClientSession, _ isMeasured: Bool) {
         let stamp = FrameStamp(dueNanoseconds: stamped(due, client), number: client.outgoing[index].stream.number)
         stamp.write(into: &payload)
         for layer in 0..<client.outgoing[index].stream.layerCount where client.outgoing[index].stream.isWanted(layer) {
@@ -205,9 +217,6 @@ final class LoadLoop {
                 tally.notSent += 1
             }
         }
-        if isMeasured { client.outgoing[index].total.wasDue(at: due) }
-        tally.lateness.record(microseconds: Int((now - min(now, due)) / 1_000))
-        client.outgoing[index].stream.advance()
     }
 
     /// Until when a stream is silent at `due`; `nil`: it speaks.
@@ -252,12 +261,13 @@ final class LoadLoop {
 
     private func finishCounting() {
         for client in clients {
-            let isPresent = client.state == .present
+            let isOwed = client.state == .present || client.isLost
             tally.clients.append(
                 ClientResult(
-                    seat: client.seat.index, room: client.seat.room, due: client.due, delivered: client.delivered, latency: client.latency,
-                    hearsSince: isPresent && client.hearsSince != .max && !client.isInterrupted ? client.hearsSince : nil,
-                    streams: isPresent ? client.incoming : []))
+                    seat: client.seat.index, room: client.seat.room, due: client.due - client.excused, delivered: client.delivered,
+                    latency: client.latency,
+                    hearsSince: isOwed && client.hearsSince != .max && !client.isInterrupted ? client.hearsSince : nil,
+                    streams: isOwed ? client.incoming : []))
             recordJitter(client)
             client.incoming.removeAll()
         }

@@ -17,6 +17,8 @@ struct LoopTally: Sendable {
     var delivered = 0
     /// Due, and not sent: the connection took nothing more.
     var notSent = 0
+    /// Due, and not sent: their publisher was lost, without the scenario having it so.
+    var notSentByLost = 0
     /// Missing, because the client itself was not there for them.
     var missingByAbsence: [String: Int] = [:]
     // Over the whole run, as the relay counts.
@@ -65,19 +67,44 @@ struct StreamKey: Hashable, Sendable {
 }
 
 struct PublishedTotal: Sendable {
+    private static let markNanoseconds: UInt64 = 250_000_000
+
     /// Of the client that publishes it: it does not hear itself.
     var seat: Int
     /// Frames that were due in all.
     var total: UInt32 = 0
-    /// Within the measured window, and between which instants.
-    var inWindow = 0
-    var firstDue: UInt64 = 0
-    var lastDue: UInt64 = 0
+    private(set) var lastDue: UInt64 = 0
+    /// How many were due before an instant, some a second.
+    private(set) var marks: [(instant: UInt64, number: UInt32)] = []
 
-    mutating func wasDue(at instant: UInt64) {
-        if inWindow == 0 { firstDue = instant }
+    init(seat: Int) { self.seat = seat }
+
+    mutating func wasDue(at instant: UInt64, number: UInt32) {
         lastDue = instant
-        inWindow += 1
+        if let last = marks.last, instant - min(last.instant, instant) < Self.markNanoseconds { return }
+        marks.append((instant, number))
+    }
+}
+
+extension RunPart.Stream {
+    /// - Parameter epoch: milliseconds since 1970 at 0 of the machine's clock.
+    init(_ key: StreamKey, _ published: PublishedTotal, epoch: Double) {
+        self.init(
+            room: key.room, stream: key.stream, seat: published.seat, total: published.total, lastDue: epoch + Double(published.lastDue) / 1e6,
+            marks: published.marks.map { RunPart.Mark(time: epoch + Double($0.instant) / 1e6, number: $0.number) })
+    }
+}
+
+extension RunPart.Listener {
+    /// - Parameter window: what was measured, in nanoseconds of the machine's clock.
+    init(_ client: ClientResult, _ window: Range<UInt64>, epoch: Double) {
+        var waitsFor: [UInt32: UInt32?] = [:]
+        for (number, stream) in client.streams.enumerated() {
+            if let stream, stream.hasBegun { waitsFor[UInt32(number)] = .some(stream.hasEnded ? nil : stream.next) }
+        }
+        self.init(
+            room: client.room, seat: client.seat, since: client.hearsSince.map { epoch + Double(max($0, window.lowerBound)) / 1e6 },
+            until: epoch + Double(window.upperBound) / 1e6, due: client.due, delivered: client.delivered, waitsFor: waitsFor)
     }
 }
 
@@ -85,6 +112,7 @@ struct PublishedTotal: Sendable {
 struct ClientResult: Sendable {
     var seat: Int
     var room: Int
+    /// But for what fell due while the scenario had it not read, or away.
     var due: Int
     var delivered: Int
     var latency: LatencyRecording?

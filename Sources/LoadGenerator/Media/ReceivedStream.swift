@@ -12,7 +12,8 @@ package struct ReceivedStream: Sendable {
         package var missingSince: UInt64 = 0
     }
 
-    private var next: UInt32?
+    /// The number of the frame that is due next; `nil` before the first one.
+    package private(set) var next: UInt32?
     private var lastDue: UInt64 = 0
     package private(set) var jitter = ReceiverJitter()
     /// A frame has come.
@@ -63,10 +64,4 @@ package struct ReceivedStream: Sendable {
 
     /// Nothing is due until the next frame comes: the client did not hear the stream for a while.
     package mutating func restart() { next = nil }
-
-    /// How many never came, of a stream of which so many were due in all.
-    package func missing(of total: UInt32) -> Int {
-        guard !hasEnded, let next else { return 0 }
-        return max(0, Int(Int32(bitPattern: total &- next)))
-    }
 }

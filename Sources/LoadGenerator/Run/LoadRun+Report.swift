@@ -1,4 +1,6 @@
 import LoadReport
+import Reactor
+import RelayBase
 import Signalling
 
 /// The report of what the loops have measured.
@@ -6,27 +8,27 @@ extension LoadRun {
     /// Later than this with what was due, the generator itself is part of what it measured.
     private static let latenessMicrosecondsMax = 5_000
 
+    static func figure(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
+
     static func describe(_ scenario: LoadScenario) -> LoadReport.Scenario {
-        func number(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
         var parameters: [LoadReport.Parameter] = scenario.groups.map { group in
             var words: [String] = []
             for plan in group.publishes {
                 let bytes = plan.layers.map { "\($0.bytes)" }.joined(separator: "/")
                 let turns = plan.turns.map { ", \($0.speaking) at once" } ?? ""
-                words.append("\(plan.kind.rawValue) \(number(plan.framesPerSecond))/s of \(bytes) bytes\(turns)")
+                words.append("\(plan.kind.rawValue) \(figure(plan.framesPerSecond))/s of \(bytes) bytes\(turns)")
             }
             if group.subscribes { words.append("hear everybody") }
             if !group.joins { words.append("idle") }
             return .init(group.name, "\(group.count): " + (words.isEmpty ? "in the room" : words.joined(separator: "; ")))
         }
         if let perRoom = scenario.clientsPerRoom { parameters.append(.init("clients in a room", "\(perRoom)")) }
-        parameters.append(.init("clients begin", "\(number(scenario.rampPerSecond)) a second"))
-        parameters.append(.init("measured", "\(number(scenario.seconds)) s"))
+        parameters.append(.init("clients begin", "\(figure(scenario.rampPerSecond)) a second"))
+        parameters.append(.init("measured", "\(figure(scenario.seconds)) s"))
         return LoadReport.Scenario(name: scenario.name, text: scenario.text, parameters: parameters)
     }
 
-    /// - Parameter window: nanoseconds of the machine's clock.
-    static func fill(_ report: inout LoadReport, _ tallies: [LoopTally], _ scenario: LoadScenario, _ window: Range<UInt64>) {
+    static func fill(_ report: inout LoadReport, _ tallies: [LoopTally], _ window: Range<UInt64>, _ part: (number: Int, count: Int)) {
         var all = LoopTally()
         for tally in tallies { all.add(tally) }
         report.clients.connected = all.reached
@@ -43,11 +45,8 @@ extension LoadRun {
         for (place, name) in LoopTally.kindNames.enumerated() where !all.latency[place].isEmpty { report.latencyByKind[name] = all.latency[place] }
         if !all.lateByAbsence.isEmpty { report.latencyByKind["held up by their reader"] = all.lateByAbsence }
         if !all.comebacks.isEmpty { report.latencyByKind["cut off to first frame"] = all.comebacks }
-        for client in all.clients {
-            let missing = client.missing(all.published, window)
-            report.frames.due += missing
-            report.fairness.add(client.latency ?? LatencyRecording(precision: .percent), due: client.due + missing, delivered: client.delivered)
-        }
+        report.frames.excused = all.missingByAbsence.values.reduce(0, +)
+        account(&report, all, window, part)
         report.counts = counts(all)
         let late = all.lateness.quantile(0.99)
         if late > latenessMicrosecondsMax {
@@ -56,35 +55,35 @@ extension LoadRun {
         }
     }
 
+    /// What was due to each client and of which nothing has told yet: the last of streams, and streams of which nothing came at all.
+    private static func account(_ report: inout LoadReport, _ all: LoopTally, _ window: Range<UInt64>, _ part: (number: Int, count: Int)) {
+        let epoch = Double(WallClock.now()) - Double(MonotonicClock.now().nanoseconds) / 1e6
+        let streams = all.published.map { RunPart.Stream($0, $1, epoch: epoch) }
+        let rooms = Dictionary(grouping: streams, by: \.room)
+        var open = RunPart(number: part.number, count: part.count)
+        for client in all.clients {
+            var listener = RunPart.Listener(client, window, epoch: epoch)
+            let missing = rooms[client.room, default: []].reduce(0) { $0 + listener.missing(of: $1) }
+            report.frames.due += missing
+            listener.due += missing
+            if let latency = client.latency { report.fairness.add(latency) }
+            if part.count > 1 { open.listeners.append(listener) } else { report.fairness.add(due: listener.due, delivered: listener.delivered) }
+        }
+        guard part.count > 1 else { return }
+        open.streams = streams
+        report.part = open
+    }
+
     private static func counts(_ all: LoopTally) -> [String: Int] {
         var counts = all.events
         counts["frames due and not sent, since their publisher's connection took nothing more"] = all.notSent
+        counts["frames due and not sent, since their publisher was lost"] = all.notSentByLost
         for (reason, count) in all.missingByAbsence { counts["missing frames that fell due while their reader was \(reason)"] = count }
         counts["frames that no load generator had sent"] = all.foreign
         counts["frames sent in the whole run"] = all.sentInAll
         counts["frames received in the whole run"] = all.receivedInAll
         counts["CPU time of the generator, ms"] = Int(all.processorSeconds * 1_000)
         return counts.filter { $0.value > 0 }
-    }
-}
-
-extension ClientResult {
-    /// Frames that were due to the client and of which nothing has told yet: the last of streams, and streams of which nothing came at all.
-    func missing(_ published: [StreamKey: PublishedTotal], _ window: Range<UInt64>) -> Int {
-        guard let hearsSince else { return 0 }
-        var missing = 0
-        for (key, total) in published where key.room == room && total.seat != seat {
-            let number = Int(key.stream)
-            if streams.indices.contains(number), let stream = streams[number], stream.hasBegun {
-                missing += stream.missing(of: total.total)
-            } else if total.inWindow > 0, total.lastDue > hearsSince {
-                // As many as were due since the client came, as if they had come evenly.
-                let begin = max(total.firstDue, hearsSince)
-                let share = Double(total.lastDue - begin + 1) / Double(total.lastDue - total.firstDue + 1)
-                missing += Int((Double(total.inWindow) * share).rounded())
-            }
-        }
-        return missing
     }
 }
 
@@ -105,6 +104,7 @@ extension LoopTally {
         due += other.due
         delivered += other.delivered
         notSent += other.notSent
+        notSentByLost += other.notSentByLost
         missingByAbsence.merge(other.missingByAbsence, uniquingKeysWith: +)
         sentInAll += other.sentInAll
         receivedInAll += other.receivedInAll

@@ -67,9 +67,11 @@ package struct LoadRun {
         play.wait(for: [.ended], show)
         let tallies = try threads.map { try $0.join() }
         play.finish(&report, connections: connected)
-        LoadRun.fill(&report, tallies, scenario, measured)
+        LoadRun.fill(&report, tallies, measured, (options.part, options.parts))
         report.machine = LoadRun.machine
-        if play.wasInterrupted { report.notes.append("It was ended early, by a signal.") }
+        if play.wasInterrupted {
+            report.notes.append("It was ended early, by a signal, in place of the \(LoadRun.figure(scenario.seconds)) s that the scenario measures.")
+        }
         report.judge()
         return report
     }

@@ -67,6 +67,7 @@ struct RelayWatch {
         }
         figures.loopIterations = grown("segue_loop_iterations_total")
         figures.sends = grown("segue_sends_total")
+        figures.framesDelivered = delivered(since: metricsAtBegin, until: metricsAtEnd)
         let turns = metricsAtEnd.histogram(Self.loopHistogram, since: metricsAtBegin)
         if let seconds = PrometheusSamples.quantile(0.999, of: turns) { figures.loopIterationP999Milliseconds = seconds * 1_000 }
         if let all = turns.last?.count, let below = turns.last(where: { $0.bound <= 0.002_000_1 })?.count {
@@ -81,6 +82,12 @@ struct RelayWatch {
             figures.further.append(.init("frames still queued", "\(Int(max(0, min(pending, 1e15))))"))
         }
         return figures
+    }
+
+    private func delivered(since before: PrometheusSamples, until after: PrometheusSamples) -> Int? {
+        let name = "segue_frames_total"
+        guard let now = after.byLabel(name, "end")["delivered"] else { return nil }
+        return Int(max(0, min(now - (before.byLabel(name, "end")["delivered"] ?? 0), 1e15)))
     }
 
     /// What became of frames that were not delivered, by the relay's word for it.

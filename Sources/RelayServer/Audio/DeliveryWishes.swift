@@ -7,9 +7,12 @@ import Signalling
 struct SubscriptionWishes: Sendable, Equatable {
     var layers = LayerWishes()
     var delivery = DeliveryWish.live
+    /// Of video but screens, only that of so many who spoke last; `nil`: of everybody.
+    var lastN: Int?
 
     init(_ request: ClientRequest.Subscribe) {
         layers = LayerWishes(request)
+        lastN = request.lastN
         switch request.delivery ?? .live {
         case .live: delivery = .live
         case .paced: delivery = .paced(PacedWish(request))

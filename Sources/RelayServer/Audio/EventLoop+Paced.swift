@@ -15,12 +15,12 @@ extension EventLoop {
         switch wishes.delivery {
         case .live:
             for slot in audio { letGo(membership, room.fanout.streams[slot.index].id, unless: slot) }
-            subscribe(channel, slots, wishes.layers)
+            subscribe(channel, slots, wishes.layers, lastN: wishes.lastN)
         case .paced(let wish):
-            subscribe(channel, slots.filter { !audio.contains($0) }, wishes.layers)
+            subscribe(channel, slots.filter { !audio.contains($0) }, wishes.layers, lastN: wishes.lastN)
             pace(channel, membership, audio, wish, wishes.layers)
         case .mixed:
-            subscribe(channel, slots.filter { !audio.contains($0) }, wishes.layers)
+            subscribe(channel, slots.filter { !audio.contains($0) }, wishes.layers, lastN: wishes.lastN)
         }
         if !audio.isEmpty { releaseInterest(room) }
     }

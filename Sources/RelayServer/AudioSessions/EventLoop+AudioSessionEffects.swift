@@ -165,6 +165,7 @@ extension EventLoop {
                 post(.memberPresented(number, participant, isHeld: presentation.isHeld, message: message), to: loop)
             }
         }
+        if presentation.isHeld != before.isHeld { lookAtSpeakers(number) }
     }
 
     /// At the loops with members: late joiners are shown no pictures of somebody who is held.
@@ -172,6 +173,7 @@ extension EventLoop {
         guard let room = room(number) else { return }
         if isHeld {
             for slot in room.fanout.openSlots where room.routes[slot.index].entry.publisher == participant { room.fanout.forgetPictures(slot) }
+            resetSpeech(room, of: participant)
         }
         tell(number, message, except: participant)
     }

@@ -74,6 +74,7 @@ struct LimitName: Sendable {
         LimitName("participantsPerRoomMax", count) { $0.participantsPerRoomMax = $1 },
         LimitName("publishersPerRoomMax", count) { $0.publishersPerRoomMax = $1 },
         LimitName("lobbyMax", 1...100_000) { $0.lobbyMax = $1 },
+        LimitName("speakersMax", 1...64) { $0.speakersMax = $1 },
         LimitName("streamsPerParticipantMax", 1...1_024) { $0.streamsPerParticipantMax = $1 },
         LimitName("roomNameBytesMax", 1...1_024) { $0.roomNameBytesMax = $1 },
         LimitName("controlQueueBytesMax", 65_536...(1 << 28)) { $0.controlQueueBytesMax = $1 },

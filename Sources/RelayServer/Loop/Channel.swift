@@ -196,6 +196,10 @@ final class LocalRoom {
     var members: [(participant: ParticipantID, channel: Handle)] = []
     /// By slot index: where the stream comes from and where else it goes.
     var routes: [StreamRoute] = []
+    /// What is heard in the streams of this loop's publishers.
+    var speech = SpeechMeter()
+    /// Who in the room spoke last.
+    var recentSpeakers: [ParticipantID] = []
     /// Streams of which receiver reports are to be passed on.
     var noted: [StreamSlot] = []
     var isDirty = false

@@ -24,6 +24,7 @@ final class EventLoop {
         static let exchange: UInt8 = 5
         static let bundles: UInt8 = 9
         static let presence: UInt8 = 10
+        static let speakers: UInt8 = 11
         static let news: UInt8 = 12
         static let flow: UInt8 = 6
         static let layers: UInt8 = 7
@@ -77,6 +78,8 @@ final class EventLoop {
     /// Moved on by what is no part of the flush.
     var flushBegan = MonotonicInstant.zero
     var presence = PresenceRound()
+    /// Rooms that this loop is home to and whose speakers have changed: they are told when a timer says so.
+    var speakersDue: Set<RoomNumber> = []
     /// Sessions that change faster than their rooms are told.
     var owingNews: [Handle] = []
     var newsTimer: TimerID?
@@ -285,6 +288,7 @@ final class EventLoop {
         case TimerKind.bundles: heldTimer = nil
         case TimerKind.layers: lookAtLayers()
         case TimerKind.presence: releasePresence()
+        case TimerKind.speakers: speakersTimer(RoomNumber(UInt32(truncatingIfNeeded: event.payload)))
         case TimerKind.news: tellNews()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
@@ -345,9 +349,9 @@ final class EventLoop {
 
     private func handle(_ message: LoopMessage) {
         switch message {
-        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe, .present, .withdraw: handleAtHome(message)
+        case .join, .leave, .publish, .unpublish, .moderate, .review, .evict, .describe, .present, .withdraw, .speech: handleAtHome(message)
         case .joined, .published, .unpublished, .waiting, .admitted, .removed, .memberEvent, .roomEvent, .presence, .streamAdded, .streamEnded,
-            .memberChanged, .memberPresented, .roomEnded:
+            .memberChanged, .memberPresented, .roomEnded, .speakers:
             handleForMembers(message)
         case .resume(let claim): resume(claim)
         case .arrive(let connection, let claim): arrive(connection, claim)

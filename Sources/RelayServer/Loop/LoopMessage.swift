@@ -17,6 +17,8 @@ enum LoopMessage: Sendable {
     case review(RoomNumber, ParticipantID, roleBefore: Role, RoomAdmission)
     /// What the room is to see of a member's audio session.
     case present(RoomNumber, ParticipantID, MemberPresentation)
+    /// Who speaks in the streams that come in on a loop: all of them, or the loudest.
+    case speech(RoomNumber, from: Int, [SpeakingStream])
     /// Streams end that their publisher's audio session does not allow any more.
     case withdraw(RoomNumber, ParticipantID, streams: [UInt32])
     /// Takes one participant out, or with `nil` ends the room for all: for administrators, and for pairs that are no more.
@@ -55,6 +57,8 @@ enum LoopMessage: Sendable {
     case memberChanged(RoomNumber, ParticipantID, muted: PublishKinds, message: [UInt8])
     /// What is seen of a member's audio session has changed.
     case memberPresented(RoomNumber, ParticipantID, isHeld: Bool, message: [UInt8])
+    /// Others speak than before; `recent` is who spoke last.
+    case speakers(RoomNumber, recent: [ParticipantID], message: [UInt8])
     case roomEnded(RoomNumber, RelayMessage.RemovalReason)
 
     // From a loop with subscribers to the loop of the publisher.
@@ -180,6 +184,8 @@ struct Joined: Sendable {
     /// The participants as a JSON array, made of pieces that were encoded once each: large rooms fill in seconds.
     let participants: [UInt8]
     let streams: [StreamEntry]
+    let speakers: [ActiveSpeaker]
+    let recentSpeakers: [ParticipantID]
     /// For a host, who waits: messages that go right behind the answer, so that whoever asks anything after it has them all.
     var lobby: [[UInt8]] = []
 }

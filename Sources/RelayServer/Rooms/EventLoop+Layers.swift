@@ -27,6 +27,7 @@ extension EventLoop {
         for handle in rooms.handles {
             guard let room = rooms[handle], room.fanout.streams.count > 0 else { continue }
             armLayerLook()
+            lookAtSpeech(room)
             if room.fanout.hasVideo { surveyLayers(room) }
             let hasLayers = room.fanout.hasLayers
             for (_, member) in room.members {
@@ -105,16 +106,22 @@ extension EventLoop {
     }
 
     /// Subscribes to streams, or changes what is wished of those that are had already.
-    func subscribe(_ channel: Channel, _ slots: [StreamSlot], _ wishes: LayerWishes) {
+    ///
+    /// - Parameter lastN: of the streams of video but screens, only those of so many who spoke last are given.
+    func subscribe(_ channel: Channel, _ slots: [StreamSlot], _ wishes: LayerWishes, lastN: Int? = nil) {
         guard let membership = channel.membership else { return }
         let room = membership.room
         let subscriber = Int(membership.subscriber.index)
-        let new = slots.filter { !room.fanout.isSubscribed(subscriber, $0) }
         for slot in slots { room.fanout.setLayerWishes(subscriber, slot, wishes) }
+        rank(channel, membership, slots, wishes, lastN: lastN)
+        let new = slots.filter { !room.fanout.isSubscribed(subscriber, $0) }
         if new.contains(where: { room.fanout.streams[$0.index].lane == .video }) { surveyLayers(room) }
         if !slots.isEmpty {
             room.fanout.subscribe(
                 subscriber, to: new, wishes, choosing: &membership.chooser, bandwidth(of: channel), now: now, priority: room.priority)
+        }
+        if lastN != nil {
+            for slot in new where room.isRanked(slot) { room.fanout.setRanked(subscriber, slot, true, now: now) }
         }
         for slot in slots {
             requestInterest(room, slot)
@@ -122,6 +129,7 @@ extension EventLoop {
             tellFormat(room, slot)
         }
         markDirty(room)
+        if membership.standing.all?.lastN != nil { rankVideo(room, for: channel) }
     }
 
     /// Tells a client when its connection does not carry what is due to it, and when it does again.

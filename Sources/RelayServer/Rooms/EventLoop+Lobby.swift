@@ -69,7 +69,7 @@ extension EventLoop {
         }
         let entry = RelayMessage.RoomEntry(
             room: joined.name.text, participant: joined.participant.value, role: joined.role, locked: joined.isLocked, participants: nil,
-            streams: joined.streams.map(\.info))
+            streams: joined.streams.map(\.info), speakers: joined.told)
         sendText(channel, RelayMessage.roomAdmitted(entry).encoded(with: "participants", joined.participants))
     }
 

@@ -94,6 +94,7 @@ extension EventLoop {
         if membership.isRestricted, unsafe !passesRestrictions(channel, membership, place, bytes, traits) { return }
         counters.framesIn &+= 1
         counters.bytesIn &+= UInt64(bytes.count)
+        if frame.header.kind == .audio { membership.room.speech.note(stream.slot, frame.header) }
         unsafe forward(membership.room, stream.slot, bytes, traits)
     }
 

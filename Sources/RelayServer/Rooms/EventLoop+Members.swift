@@ -24,6 +24,7 @@ extension EventLoop {
         case .roomEnded(let room, let reason): roomEnded(room, reason)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
         case .presence(let room, let message, let except): tellPresence(room, message, except: except)
+        case .speakers(let room, let recent, let message): speakersChanged(room, recent, message)
         case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)
         case .streamEnded(let room, let stream, let message, let isForced): streamEnded(room, stream, message, isForced: isForced)
         default: preconditionFailure("a message for a room's home reached its members")
@@ -59,6 +60,7 @@ extension EventLoop {
             answer.state = .joined
             answer.locked = joined.isLocked
             answer.streams = joined.streams.map(\.info)
+            answer.speakers = joined.told
             sendText(channel, RelayMessage.ok(id: requestID, answer).encoded(with: "participants", joined.participants))
             for message in joined.lobby { sendText(channel, message) }
             if joining.policyGeneration != policyGeneration { review(channel) }
@@ -91,6 +93,7 @@ extension EventLoop {
         let room = LocalRoom(number: joined.room, name: joined.name, limits: limits, budget: budget)
         guard let handle = rooms.insert(room) else { return nil }
         room.handle = handle
+        room.recentSpeakers = joined.recentSpeakers
         beginHolding(room)
         roomHandles[joined.room] = handle
         for entry in joined.streams { addStream(room, entry) }
@@ -127,6 +130,7 @@ extension EventLoop {
             return nil
         }
         room.setRoute(StreamRoute(entry: entry), of: slot)
+        if entry.lane == .audio { room.speech.reset(slot) }
         armLayerLook()
         return slot
     }
@@ -146,6 +150,7 @@ extension EventLoop {
         flushHeld(room)
         guard let slot = room.fanout.slot(of: stream) else { return }
         let publisher = room.routes[slot.index].entry.publisher
+        let isRanked = room.isRanked(slot)
         room.fanout.endStream(slot)
         room.routes[slot.index].isRequested = false
         room.routes[slot.index].remote = []
@@ -157,6 +162,7 @@ extension EventLoop {
             else { continue }
             membership.end(at: place)
         }
+        if isRanked { rankVideo(room) }
     }
 
     func published(_ token: UInt64, _ requestID: UInt64, _ number: RoomNumber, _ result: Result<UInt32, Refusal>) {

@@ -98,6 +98,7 @@ extension EventLoop {
         let (room, member) = (change.room, change.member)
         let news = RelayMessage.participantChanged(.init(participant: member.id.value, role: member.role, muted: member.muted.streamKinds)).encoded
         for loop in room.loops { post(.memberChanged(room.number, member.id, muted: member.muted, message: news), to: loop) }
+        lookAtSpeakers(room.number)
         for stream in change.ended { announceEnd(of: stream.id, in: room, and: member.address.loop, isForced: true) }
         if member.role.mayModerate, !change.previousRole.mayModerate { showLobby(of: room, to: member) }
     }

@@ -62,6 +62,7 @@ extension EventLoop {
         for slot in room.fanout.openSlots where room.routes[slot.index].entry.publisher == participant {
             if muted.contains(PublishKinds(room.routes[slot.index].entry.lane)) { room.fanout.forgetPictures(slot) }
         }
+        if muted.contains(.audio) { resetSpeech(room, of: participant) }
         guard let handle = room.members.first(where: { $0.participant == participant })?.channel, let membership = channels[handle]?.membership else {
             return
         }

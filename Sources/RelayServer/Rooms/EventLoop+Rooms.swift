@@ -20,6 +20,7 @@ extension EventLoop {
         case .describe(let room, let participant, let claim): describe(room, participant, for: claim)
         case .present(let room, let participant, let presentation): presentAtHome(room, participant, presentation)
         case .withdraw(let room, let participant, let streams): withdrawAtHome(room, participant, streams)
+        case .speech(let room, let loop, let streams): speechAtHome(room, from: loop, streams)
         case .evict(let name, let participant, let reason): evictAtHome(name, participant, reason)
         default: preconditionFailure("a message for members reached a room's home")
         }
@@ -65,7 +66,8 @@ extension EventLoop {
     func joined(_ room: Rooms.Room, _ member: Rooms.Member) -> Joined {
         Joined(
             room: room.number, name: room.name, home: index, participant: member.id, role: member.role, muted: member.muted, isLocked: room.isLocked,
-            participants: Rooms.Member.list(room.members), streams: room.streams.map(StreamEntry.init))
+            participants: Rooms.Member.list(room.members), streams: room.streams.map(StreamEntry.init), speakers: room.speakers.current,
+            recentSpeakers: room.speakers.recent)
     }
 
     private func describe(_ number: RoomNumber, _ participant: ParticipantID, for claim: ResumeClaim) {
@@ -142,6 +144,7 @@ extension EventLoop {
         var loops = room.loops
         if !loops.contains(publisherLoop) { loops.append(publisherLoop) }
         for loop in loops { post(.streamEnded(room.number, stream: stream, message: news, isForced: isForced), to: loop) }
+        lookAtSpeakers(room.number)
     }
 }
 

@@ -15,6 +15,8 @@ final class Membership {
     var reports = ReceptionTable()
     /// Streams to come that it wants.
     var standing = StandingWishes()
+    /// The streams of video that it was last told to be given, where that depends on who speaks.
+    var forwarded: [UInt32]?
     /// Streams that it gets and has said something about.
     var playbacks: [SubscribedStream] = []
     /// Streams that it gets through a buffer of the relay's.

@@ -155,6 +155,8 @@ extension EventLoop {
         if let joined, channel.membership?.isOf(joined.room, joined.participant) == true {
             for message in joined.lobby { sendText(channel, message) }
         }
+        channel.membership?.forwarded = nil
+        if let membership = channel.membership { tellForwarded(channel, membership) }
         resumeAudio(channel, wasParked: wasParked)
         counters.sessionsResumed &+= 1
         shared.log.info("session_resumed", [("session", channel.sessionID), ("address", "\(channel.clientAddress)")])
@@ -226,7 +228,7 @@ extension EventLoop {
         let room = membership.room
         session.room = RelayMessage.RoomEntry(
             room: joined.name.text, participant: joined.participant.value, role: joined.role, locked: joined.isLocked, participants: nil,
-            streams: joined.streams.map(\.info))
+            streams: joined.streams.map(\.info), speakers: joined.told)
         session.subscribed = room.fanout.subscribed(Int(membership.subscriber.index)).filter { room.fanout.isOpen($0) }
             .map { room.fanout.streams[$0.index].id }
         for place in membership.published.indices where !membership.published[place].hasEnded {

@@ -310,6 +310,7 @@ extension EventLoop {
         var answer = RelayMessage.Answer()
         answer.subscribed = room.fanout.subscribed(Int(membership.subscriber.index)).map { room.fanout.streams[$0.index].id }
         send(channel, .ok(id: id, answer))
+        rankVideo(room, for: channel)
     }
 
     private func requestKeyFrame(_ channel: Channel, _ id: UInt64, _ stream: UInt32) throws(Refusal) {

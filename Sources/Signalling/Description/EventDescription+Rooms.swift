@@ -29,6 +29,17 @@ extension EventDescription {
         "A stream is no more; to the publisher too when it did not ask for it.", [.required("stream", .unsigned32)],
         #"{"type":"stream.ended","stream":2}"#)
 
+    static let speakers = EventDescription(
+        "Others speak than before; to everybody in the room.",
+        [.required("speakers", .list(of: .reference(.speaker)), "Loudest first, at most speakersMax. Empty: nobody speaks.")],
+        #"{"type":"speakers","speakers":[{"participant":6,"stream":2,"level":-23},{"participant":5,"stream":1,"level":-31}]}"#,
+        #"{"type":"speakers","speakers":[]}"#)
+
+    static let streamForwarded = EventDescription(
+        "Which video streams are forwarded now; to who has subscribed with lastN.",
+        [.required("streams", .list(of: .unsigned32), "Of the streams of video that the client is subscribed to.")],
+        #"{"type":"stream.forwarded","streams":[2,7]}"#)
+
     // MARK: Moderation
 
     static let roomLocked = EventDescription(

@@ -5,6 +5,8 @@ package enum EventKind: String, CaseIterable, Sendable {
     case participantChanged = "participant.changed"
     case streamPublished = "stream.published"
     case streamEnded = "stream.ended"
+    case speakers
+    case streamForwarded = "stream.forwarded"
     case streamGap = "stream.gap"
     case streamReport = "stream.report"
     case keyFrameRequested = "keyframe.requested"
@@ -51,6 +53,8 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .participantChanged: self = .participantChanged
         case .streamPublished: self = .streamPublished
         case .streamEnded: self = .streamEnded
+        case .speakers: self = .speakers
+        case .streamForwarded: self = .streamForwarded
         case .streamGap: self = .streamGap
         case .streamReport: self = .streamReport
         case .keyFrameRequested: self = .keyFrameRequested
@@ -97,6 +101,8 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .participantChanged: .participantChanged
         case .streamPublished: .streamPublished
         case .streamEnded: .streamEnded
+        case .speakers: .speakers
+        case .streamForwarded: .streamForwarded
         case .streamGap: .streamGap
         case .streamReport: .streamReport
         case .keyFrameRequested: .keyFrameRequested

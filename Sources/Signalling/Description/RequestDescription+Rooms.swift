@@ -42,13 +42,14 @@ extension RequestDescription {
         .optional("locked", .boolean, "Whether the room is locked."),
         .optional("participants", .list(of: .reference(.participant)), "Everybody in the room, oneself included, in the order in which they came."),
         .optional("streams", .list(of: .reference(.streamInfo)), "The streams that are open."),
+        .optional("speakers", .list(of: .reference(.speaker)), "Who speaks, loudest first; absent: nobody."),
     ]
 
     private static let enteredRules: [DocumentNode.Member] = [
         .init("if", ["properties": ["state": ["const": "joined"]]]),
         .init("then", ["required": ["locked", "participants", "streams"]]),
         // Who waits is told nothing of the room.
-        .init("else", ["properties": ["locked": false, "participants": false, "streams": false]]),
+        .init("else", ["properties": ["locked": false, "participants": false, "streams": false, "speakers": false]]),
     ]
 
     static let leave = RequestDescription(

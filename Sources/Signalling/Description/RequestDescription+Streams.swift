@@ -68,6 +68,9 @@ extension RequestDescription {
                 "Paced: how much delay for how much concealment; absent: by the audio session's mode."),
             .optional("delay", .number(SignallingBounds.pinnedMilliseconds), "Paced: the buffer's delay in milliseconds, whatever arrives."),
             .optional("channels", .integer(SignallingBounds.mixChannels), "Mixed: of the mix; absent: 1."),
+            .optional(
+                "lastN", .integer(SignallingBounds.lastN),
+                "Of video but screens, only that of so many participants who spoke last; only with all. Absent: of everybody."),
         ],
         rules: [.anyOf([["all"], ["sources"], ["streams"]])],
         answer: [
@@ -77,6 +80,7 @@ extension RequestDescription {
         refusals: [.notInRoom, .badValue, .unknownStream, .pending, .deliveriesMax, .cannotStartPlaying, .category],
         [
             .init(#"{"type":"subscribe","id":7,"all":true,"delivery":"live"}"#, #"{"type":"ok","id":7,"subscribed":[1,2]}"#),
+            .init(#"{"type":"subscribe","id":7,"all":true,"lastN":4}"#, #"{"type":"ok","id":7,"subscribed":[1,2]}"#),
             .init(
                 #"{"type":"subscribe","id":8,"streams":[2],"sources":["screen"],"maxLayer":{"spatial":1,"temporal":2},"maxBitrate":500000,"maxDelay":250}"#,
                 #"{"type":"ok","id":8,"subscribed":[2]}"#),

@@ -14,6 +14,7 @@ package enum SharedSchema: String, CaseIterable, Sendable {
     case streamInfo = "StreamInfo"
     case participant = "Participant"
     case roomEntry = "RoomEntry"
+    case speaker = "Speaker"
     case streamGap = "StreamGap"
     case mixInfo = "MixInfo"
     case pairInfo = "PairInfo"
@@ -36,6 +37,7 @@ package enum SharedSchema: String, CaseIterable, Sendable {
         case .streamInfo: JSONSchema.object(SharedSchema.streamInfoMembers).described("A stream as its room sees it.")
         case .participant: JSONSchema.object(SharedSchema.participantMembers).described("Somebody in a room.")
         case .roomEntry: JSONSchema.object(SharedSchema.roomEntryMembers).described("A room as somebody finds it who enters it, or comes back.")
+        case .speaker: JSONSchema.object(SharedSchema.speakerMembers).described("Somebody who speaks.")
         case .streamGap: JSONSchema.object(SharedSchema.streamGapMembers).described("What a resumed session will never get of a stream.")
         case .mixInfo: SharedSchema.mix
         case .pairInfo: SharedSchema.pair
@@ -127,6 +129,13 @@ package enum SharedSchema: String, CaseIterable, Sendable {
         .required("locked", .boolean),
         .required("participants", .list(of: .reference(.participant)), "Everybody in the room, oneself included, in the order in which they came."),
         .required("streams", .list(of: .reference(.streamInfo)), "The streams that are open."),
+        .optional("speakers", .list(of: .reference(.speaker)), "Who speaks, loudest first; absent: nobody."),
+    ]
+
+    static let speakerMembers: [SchemaMember] = [
+        .required("participant", .unsigned32),
+        .required("stream", .unsigned32, "The stream of audio that it speaks in."),
+        .required("level", .integer(-127...0), "dBov, as it was then: 0 is overload."),
     ]
 
     // MARK: Pairs

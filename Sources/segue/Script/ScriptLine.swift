@@ -177,6 +177,9 @@ extension ScriptLine {
         case .routeChanged(let body): "the route changed: reason \(body.reason)"
         case .streamPublished(let body): "\(name(body.participant)) publishes stream \(body.stream): \(body.kind.rawValue), \(body.codec)"
         case .streamEnded(let stream): "stream \(stream) ended"
+        case .speakers(let body):
+            body.speakers.isEmpty ? "nobody speaks" : "speaking: \(body.speakers.map { name($0.participant) }.joined(separator: ", "))"
+        case .streamForwarded(let body): "video of streams \(body.streams.map { "\($0)" }.joined(separator: ", ")) is forwarded"
         case .formatWanted(let body): "stream \(body.stream) is wanted with \(body.channels) channels, \(body.bandwidth)"
         default: message.members.map { "\($0.type)" } ?? "something new"
         }

@@ -23,9 +23,13 @@ export function bannerView(app) {
       const long = performance.now() - connection.since > longMilliseconds;
       return { kind: "reconnecting", icon: "reconnecting", text: long ? strings.banner.reconnectingLong : strings.banner.reconnecting };
     }
-    if (state.soundBlocked) return { kind: "sound", icon: "headphones", text: strings.call.sound, label: strings.call.enableSound, act: () => void app.call.unblockSound() };
+    if (state.soundBlocked) {
+      return { kind: "sound", icon: "headphones", text: strings.call.sound, label: strings.call.enableSound, act: () => void app.call.unblockSound() };
+    }
     if (self.held) return { kind: "held", icon: "hold", text: strings.banner.held, label: strings.banner.resume, act: () => void app.call.resumeHere() };
-    if (self.paused) return { kind: "paused", icon: "headphones", text: strings.banner.paused, label: strings.banner.continue, act: () => void app.call.playOn() };
+    if (self.paused) {
+      return { kind: "paused", icon: "headphones", text: strings.banner.paused, label: strings.banner.continue, act: () => void app.call.playOn() };
+    }
     if (connection.draining) return { kind: "draining", icon: "warning", text: strings.banner.draining };
     if (connection.congested) return { kind: "congested", icon: "details", text: strings.banner.congested };
     return null;

@@ -1,6 +1,7 @@
 // The call's screen: banner, stage, panel at the side, toolbar.
 
 import { h, iconButton, setAttribute, setText, show } from "../dom.mjs";
+import { roomTitle } from "../route.mjs";
 import { bannerView } from "./banner.mjs";
 import { chatView } from "./chat.mjs";
 import { detailsView } from "./details.mjs";
@@ -16,10 +17,11 @@ export function callView(app) {
   const toolbar = toolbarView(app);
   const panels = { chat: chatView(app), people: peopleView(app), details: detailsView(app) };
   const heading = h("h2", { id: "panel-title", tabindex: "-1" });
-  const body = h("div.body", {});
+  const body = h("div.body", { role: "region", "aria-labelledby": "panel-title", tabindex: "0" });
+  const title = h("h1.heard");
   const side = h("aside.panel", { "aria-labelledby": "panel-title", hidden: true, dataset: { test: "panel" } },
     h("div.head", {}, heading, iconButton({ icon: "close", label: strings.call.closePanel, test: "panel-close", onclick: () => app.togglePanel(null) })), body);
-  const element = h("main.screen.call", { "aria-label": strings.call.elapsed }, banner.element, h("div.middle", {}, stage.element, side), toolbar.element);
+  const element = h("main.screen.call", {}, title, banner.element, h("div.middle", {}, stage.element, side), toolbar.element);
   /** @type {keyof typeof panels|null} */
   let open = null;
   /** @type {HTMLElement|null} */
@@ -36,6 +38,7 @@ export function callView(app) {
       setAttribute(document.body, "data-panel", panel);
       if (panel) {
         setText(heading, strings.call.panels[panel]);
+        setAttribute(body, "tabindex", panel === "chat" ? "-1" : "0");
         body.replaceChildren(panels[panel].element);
         panels[panel].update(state);
         if (panel === "chat") panels.chat.focus();
@@ -51,6 +54,7 @@ export function callView(app) {
     element,
     /** @param {any} state */
     update(state) {
+      setText(title, strings.call.title(roomTitle(state.room ?? "", state.peer)));
       banner.update(state);
       showPanel(state);
       stage.update(state);

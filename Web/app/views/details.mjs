@@ -3,6 +3,9 @@
 import { h, replaceChildren, setAttribute, setText, show } from "../dom.mjs";
 import { formats, pageProtocol } from "../format.mjs";
 
+/** Rows that benches look for. @type {Record<string, string>} */
+const marks = { state: "connection", http: "transport" };
+
 /** @param {any} app */
 export function detailsView(app) {
   const { strings } = app;
@@ -18,6 +21,12 @@ export function detailsView(app) {
   /** @type {number|null} */
   let scrolledTo = null;
 
+  /** By how much the relay's clock is ahead of this machine's. */
+  function clockOffset() {
+    const { client } = app.call;
+    return client?.state === "open" && client.serverTime ? client.serverTime() - Date.now() : null;
+  }
+
   /** @param {any} statistics */
   function connectionRows(statistics) {
     const { monitor, call } = app;
@@ -25,7 +34,7 @@ export function detailsView(app) {
       ["quality", strings.quality.title[monitor?.connection.grade ?? "unknown"], "Quality"],
       ["state", call.client?.state ?? "", words.state],
       ["rtt", formats.milliseconds(statistics.roundTripMilliseconds), words.roundTrip],
-      ["clock", formats.milliseconds(statistics.serverOffsetMilliseconds), words.clock],
+      ["clock", formats.milliseconds(clockOffset()), words.clock],
       ["node", statistics.node ?? "–", words.node],
       ["http", pageProtocol(), words.http],
       ["bitrate", formats.bitrate(statistics.bitrate), words.bitrate],
@@ -42,7 +51,8 @@ export function detailsView(app) {
     const rows = [];
     const sound = statistics.audio?.find((/** @type {any} */ one) => one.stream === person.audio);
     if (sound) {
-      rows.push(["audio", `${sound.codec}, ${formats.kilobits(sound.kbps)}`, words.audio], ["delay", formats.milliseconds(sound.latencyMilliseconds), words.delay],
+      rows.push(["audio", `${sound.codec}, ${formats.kilobits(sound.kbps)}`, words.audio],
+        ["delay", formats.milliseconds(sound.latencyMilliseconds), words.delay],
         ["buffer", `${formats.milliseconds(sound.levelMilliseconds)} / ${formats.milliseconds(sound.targetMilliseconds)}`, words.buffer],
         ["concealed", formats.share(sound.concealedShare), words.concealed], ["drift", formats.partsPerMillion(sound.driftPPM), words.drift]);
     }
@@ -50,9 +60,11 @@ export function detailsView(app) {
       const video = stream === null ? null : statistics.video?.find((/** @type {any} */ one) => one.stream === stream);
       if (!video) continue;
       const prefix = stream === person.screen ? "screen-" : "";
-      rows.push([`${prefix}video`, `${video.codec}, ${video.width ?? "?"} × ${video.height ?? "?"}, ${formats.rate(video.framesPerSecond)}, ${formats.kilobits(video.kbps)}`, words.video],
+      const size = `${video.width ?? "?"} × ${video.height ?? "?"}`;
+      rows.push([`${prefix}video`, `${video.codec}, ${size}, ${formats.rate(video.framesPerSecond)}, ${formats.kilobits(video.kbps)}`, words.video],
         [`${prefix}video-delay`, formats.milliseconds(video.latencyMilliseconds), words.delay], [`${prefix}layer`, formats.layer(video.layer), words.layer],
-        [`${prefix}drops`, `${video.dropped ?? 0} / ${(video.decoded ?? 0) + (video.dropped ?? 0)}`, words.drops], [`${prefix}freezes`, String(video.freezes ?? 0), words.freezes]);
+        [`${prefix}drops`, `${video.dropped ?? 0} / ${(video.decoded ?? 0) + (video.dropped ?? 0)}`, words.drops],
+        [`${prefix}freezes`, String(video.freezes ?? 0), words.freezes]);
     }
     return rows;
   }
@@ -111,7 +123,7 @@ function section(name, graded = false) {
     rows(rows) {
       const children = [];
       for (const [key, value, label] of rows) {
-        const row = shown.get(key) ?? { term: h("dt", {}, label), value: h("dd", { dataset: { number: key } }) };
+        const row = shown.get(key) ?? { term: h("dt", {}, label), value: h("dd", { dataset: { number: key, ...(marks[key] ? { test: marks[key] } : {}) } }) };
         shown.set(key, row);
         setText(row.value, value);
         children.push(row.term, row.value);

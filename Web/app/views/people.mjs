@@ -11,7 +11,10 @@ export function peopleView(app) {
   const list = h("ul.people", { "aria-label": words.here, dataset: { test: "people-list" } });
   const count = h("h3");
   const locked = h("p.hint", {}, words.locked);
-  const lock = h("button.secondary", { type: "button", dataset: { test: "lock" }, onclick: () => void app.call.moderate("lock", { locked: !app.call.client.room.locked }) });
+  const lock = h(
+    "button.secondary",
+    { type: "button", dataset: { test: "lock" }, onclick: () => void app.call.moderate("lock", { locked: !app.call.client.room.locked }) },
+  );
   const end = h("button.secondary.warn", { type: "button", dataset: { test: "end" }, onclick: () => void endCall() }, words.end);
   const hosting = h("div.row.hosting", {}, lock, end);
   /** @type {Map<number, ReturnType<typeof personRow>>} */
@@ -25,9 +28,11 @@ export function peopleView(app) {
 
   /** @param {{participant: number, name: string}} one */
   function waitingRow({ participant, name }) {
+    const act = (/** @type {string} */ selector, /** @type {"admit"|"deny"} */ type, /** @type {string} */ label) => h(
+      selector, { type: "button", "aria-label": label, dataset: { test: type }, onclick: () => void app.call.moderate(type, { participant }) }, words[type],
+    );
     return waiting.get(participant) ?? h("li.person", { dataset: { waiting: String(participant) } }, h("span.name", {}, name),
-      h("button.primary", { type: "button", "aria-label": words.admitLabel(name), dataset: { test: "admit" }, onclick: () => void app.call.moderate("admit", { participant }) }, words.admit),
-      h("button.secondary", { type: "button", "aria-label": words.denyLabel(name), dataset: { test: "deny" }, onclick: () => void app.call.moderate("deny", { participant }) }, words.deny));
+      act("button.primary", "admit", words.admitLabel(name)), act("button.secondary", "deny", words.denyLabel(name)));
   }
 
   return {
@@ -69,10 +74,24 @@ function personRow(app, first) {
   const actions = h("div.actions", { hidden: true, role: "group" });
   const open = iconButton({ icon: "more", label: words.actions(first.name), test: "person-actions", onclick: () => toggle() });
   const element = h("li.person", { dataset: { participant: String(first.id) } }, face, h("div.text", {}, name, verified, states), open, actions);
-  const volume = h("input", { type: "range", min: "0", max: "100", value: "100", "aria-label": `${words.volume}: ${first.name}`, oninput: () => app.call.engine?.setVolume(person.id, Number(volume.value) / 100) });
-  const act = (/** @type {string} */ test, /** @type {() => void} */ run, warn = false) => h(`button.item${warn ? ".warn" : ""}`, { type: "button", dataset: { test }, onclick: run });
-  const mute = act("host-mute", () => void app.call.moderate("mute", { participant: person.id, kinds: ["audio"], muted: !person.mutedByHost.includes("audio") }));
-  const muteVideo = act("host-mute-video", () => void app.call.moderate("mute", { participant: person.id, kinds: ["video"], muted: !person.mutedByHost.includes("video") }));
+  const volume = h(
+    "input",
+    {
+      type: "range", min: "0", max: "100", value: "100", "aria-label": `${words.volume}: ${first.name}`,
+      oninput: () => app.call.engine?.setVolume(person.id, Number(volume.value) / 100),
+    },
+  );
+  const act = (/** @type {string} */ test, /** @type {() => void} */ run, warn = false) => h(
+    `button.item${warn ? ".warn" : ""}`, { type: "button", dataset: { test }, onclick: run },
+  );
+  const mute = act(
+    "host-mute",
+    () => void app.call.moderate("mute", { participant: person.id, kinds: ["audio"], muted: !person.mutedByHost.includes("audio") }),
+  );
+  const muteVideo = act(
+    "host-mute-video",
+    () => void app.call.moderate("mute", { participant: person.id, kinds: ["video"], muted: !person.mutedByHost.includes("video") }),
+  );
   const promote = act("promote", () => void app.call.moderate("promote", { participant: person.id, role: person.role === "host" ? "speaker" : "host" }));
   const demote = act("demote", () => void app.call.moderate("promote", { participant: person.id, role: person.role === "listener" ? "speaker" : "listener" }));
   const remove = act("remove", () => void takeOut(), true);
@@ -85,7 +104,9 @@ function personRow(app, first) {
   }
 
   async function takeOut() {
-    if (await app.confirm({ title: words.removeSure(person.name), text: words.removeText, act: words.remove })) void app.call.moderate("remove", { participant: person.id });
+    if (await app.confirm({ title: words.removeSure(person.name), text: words.removeText, act: words.remove })) {
+      void app.call.moderate("remove", { participant: person.id });
+    }
   }
 
   return {

@@ -2,16 +2,26 @@
 
 import { h, setText, show } from "../dom.mjs";
 
-/** @param {any} app @param {{prefix: string}} options `prefix` keeps ids apart where two sets of pickers are in the page */
-export function devicePickers(app, { prefix }) {
+/**
+ * @param {any} app
+ * @param {{prefix: string, more?: any[]}} options `prefix` keeps ids apart where two sets of pickers are in the page, `more` goes before the other options
+ */
+export function devicePickers(app, { prefix, more = [] }) {
   const words = app.strings.prejoin;
   const microphone = picker(app, { id: `${prefix}-microphone`, what: "microphone", label: words.microphone });
   const camera = picker(app, { id: `${prefix}-camera`, what: "camera", label: words.camera });
   const output = picker(app, { id: `${prefix}-output`, what: "output", label: words.output });
   const test = h("button.quiet", { type: "button", dataset: { test: "sound-test" }, onclick: () => void app.testSound() }, words.test);
-  const original = h("input", { type: "checkbox", id: `${prefix}-original`, dataset: { test: "original" }, onchange: () => void app.own.setOriginalSound(original.checked) });
-  const element = h("div.pickers", {}, microphone.element, camera.element, output.element, test,
+  const checkbox = (/** @type {string} */ test, /** @type {(checked: boolean) => void} */ set) => {
+    const box = h("input", { type: "checkbox", id: `${prefix}-${test}`, dataset: { test }, onchange: () => set(box.checked) });
+    return box;
+  };
+  const original = checkbox("original", (checked) => void app.own.setOriginalSound(checked));
+  const sharp = checkbox("hd", (checked) => void app.own.setHighDefinition(checked));
+  const options = h("details.options", {}, h("summary", { dataset: { test: "options" } }, words.options), ...more,
+    h("div.check", {}, sharp, h("label", { for: `${prefix}-hd` }, words.highDefinition)),
     h("div.check", {}, original, h("label", { for: `${prefix}-original` }, words.original)));
+  const element = h("div.pickers", {}, microphone.element, camera.element, output.element, test, options);
   return {
     element,
     /** @param {any} state */
@@ -21,6 +31,7 @@ export function devicePickers(app, { prefix }) {
       show(output.element, devices.outputSelection);
       output.update([{ id: "", label: words.systemOutput }, ...devices.speakers], app.choices.text("output") ?? "");
       original.checked = app.devices.original;
+      sharp.checked = app.devices.highDefinition;
     },
   };
 }
@@ -48,7 +59,11 @@ function picker(app, { id, what, label }) {
 /** A level meter. @param {string} label */
 export function levelMeter(label) {
   const bar = h("div.bar");
-  const element = h("div.meter", { role: "meter", "aria-label": label, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": "0", dataset: { test: "level" } }, bar);
+  const element = h(
+    "div.meter",
+    { role: "meter", "aria-label": label, "aria-valuemin": "0", "aria-valuemax": "100", "aria-valuenow": "0", dataset: { test: "level" } },
+    bar,
+  );
   let spoken = -1;
   return {
     element,

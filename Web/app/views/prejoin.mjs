@@ -14,12 +14,19 @@ export function prejoinView(app) {
   const title = h("h1", { tabindex: "-1", dataset: { focus: "" } });
   const video = h("video.self", { autoplay: true, muted: true, playsinline: true, "aria-hidden": "true" });
   const off = h("p.off", {}, words.cameraOff);
-  const microphone = iconButton({ icon: "microphone", label: strings.call.microphoneOn, test: "mute", kind: "control", onclick: () => void app.own.toggleMute() });
+  const microphone = iconButton({
+    icon: "microphone", label: strings.call.microphoneOn, test: "mute", kind: "control", onclick: () => void app.own.toggleMute(),
+  });
   const camera = iconButton({ icon: "camera", label: strings.call.cameraOn, test: "camera", kind: "control", onclick: () => void app.own.toggleCamera() });
   const meter = levelMeter(words.level);
   const hearing = h("p.hint.hearing");
-  const name = h("input", { id: "display-name", name: "name", autocomplete: "name", maxlength: "48", dataset: { test: "name" }, "aria-describedby": "name-hint" });
-  const pickers = devicePickers(app, { prefix: "prejoin" });
+  const name = h(
+    "input",
+    { id: "display-name", name: "name", autocomplete: "name", maxlength: "48", dataset: { test: "name" }, "aria-describedby": "name-hint" },
+  );
+  const role = h("select", { id: "role", dataset: { test: "role" }, onchange: () => app.store.dispatch({ type: "role", role: role.value || null }) },
+    Object.entries(words.roles).map(([value, label]) => h("option", { value }, label)));
+  const pickers = devicePickers(app, { prefix: "prejoin", more: [h("div.field", {}, h("label.label", { for: "role" }, words.role), role)] });
   const microphoneProblem = problemLine(icon);
   const cameraProblem = problemLine(icon);
   const join = h("button.primary.large", { type: "submit", dataset: { test: "join" } }, words.join);
@@ -52,6 +59,7 @@ export function prejoinView(app) {
     /** @param {any} state */
     update(state) {
       const listen = state.capabilities?.listenOnly ?? false;
+      if (role.value !== (state.role ?? "")) role.value = state.role ?? "";
       setText(title, words.title(roomTitle(state.room, state.peer)));
       const track = state.self.camera ? app.devices.camera : null;
       if ((video.srcObject?.getVideoTracks()[0] ?? null) !== track) video.srcObject = track ? new MediaStream([track]) : null;
@@ -60,7 +68,13 @@ export function prejoinView(app) {
       setText(off, state.self.camera && !state.self.cameraProblem ? words.cameraStarting : words.cameraOff);
       listener.watch(app.devices.microphone);
       if (!app.devices.microphone) setText(hearing, "");
-      switchIcon(microphone, { on: !state.self.muted && app.devices.microphone !== null, icons: ["microphone", "microphoneOff"], labels: [strings.call.microphoneOn, strings.call.microphoneOff] });
+      switchIcon(
+        microphone,
+        {
+          on: !state.self.muted && app.devices.microphone !== null, icons: ["microphone", "microphoneOff"],
+          labels: [strings.call.microphoneOn, strings.call.microphoneOff],
+        },
+      );
       switchIcon(camera, { on: Boolean(track), icons: ["camera", "cameraOff"], labels: [strings.call.cameraOn, strings.call.cameraOff] });
       pickers.update(state);
       microphoneProblem.set(listen ? null : state.self.microphoneProblem);

@@ -39,7 +39,9 @@ export function stageView(app) {
   /** The buttons of the tile that has the focus are stops for Tab, those of all others are not. @param {FocusEvent} event */
   function tabStops(event) {
     const here = /** @type {Element} */ (event.target).closest?.(".tile");
-    for (const button of element.querySelectorAll(".tile .corner button")) /** @type {HTMLElement} */ (button).tabIndex = button.closest(".tile") === here ? 0 : -1;
+    for (const button of element.querySelectorAll(".tile .corner button")) {
+      /** @type {HTMLElement} */ (button).tabIndex = button.closest(".tile") === here ? 0 : -1;
+    }
   }
 
   /** @param {number} by */
@@ -98,6 +100,16 @@ export function stageView(app) {
     return new Set(tiles.map((tile) => tile.key));
   }
 
+  /** @param {import("../people.mjs").Tile[]} tiles @param {Set<string>} shown @param {boolean} paged */
+  function measure(tiles, shown, paged) {
+    app.call.tileHeights.clear();
+    if (paged) return;
+    for (const tile of tiles) {
+      if (tile.person.me || tile.stream === null || !shown.has(tile.key)) continue;
+      app.call.tileHeights.set(tile.stream, (views.get(tile.key)?.element.clientHeight ?? 0) * devicePixelRatio);
+    }
+  }
+
   /** @param {any} state */
   function update(state) {
     if (size.width === 0) return;
@@ -117,6 +129,7 @@ export function stageView(app) {
       view.element.remove();
       views.delete(key);
     }
+    measure(tiles, shown, asGrid && pages > 1);
     show(pager, asGrid && pages > 1);
     show(alone, tiles.length <= 1);
     element.dataset.view = state.view;

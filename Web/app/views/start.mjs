@@ -49,7 +49,10 @@ function pairCard(app) {
     placeholder: words.codePlaceholder, "aria-describedby": "pair-error", dataset: { test: "code" } });
   const error = h("p.error", { id: "pair-error", role: "alert" });
   const enter = h("button.secondary", { type: "submit", dataset: { test: "pair-enter" } }, words.enter);
-  const show_ = h("button.secondary", { type: "button", dataset: { test: "pair-show" }, onclick: () => void app.pairing.show() }, icon("link"), h("span", {}, words.showCode));
+  const show_ = h(
+    "button.secondary", { type: "button", dataset: { test: "pair-show" }, onclick: () => void app.pairing.show() }, icon("link"),
+    h("span", {}, words.showCode),
+  );
   const digits = h("output.digits", { dataset: { test: "pair-code" } });
   const left = h("p.hint", {});
   const shown = h("div.shown", { hidden: true }, digits, h("p", {}, words.codeShown), h("p.hint", {}, words.codeWaiting), left);

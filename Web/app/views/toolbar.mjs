@@ -48,7 +48,13 @@ export function toolbarView(app) {
       const { self } = state;
       setText(title, roomTitle(state.room ?? "", state.peer));
       const hasMicrophone = app.devices.microphone !== null;
-      switchIcon(mute, { on: hasMicrophone && !self.muted, icons: ["microphone", "microphoneOff"], labels: [words.microphoneOn, hasMicrophone ? words.microphoneOff : words.microphoneNone] });
+      switchIcon(
+        mute,
+        {
+          on: hasMicrophone && !self.muted, icons: ["microphone", "microphoneOff"],
+          labels: [words.microphoneOn, hasMicrophone ? words.microphoneOff : words.microphoneNone],
+        },
+      );
       switchIcon(camera, { on: self.camera && app.devices.camera !== null, icons: ["camera", "cameraOff"], labels: [words.cameraOn, words.cameraOff] });
       switchIcon(screen, { on: !self.screen, icons: ["screen", "screenOff"], labels: [words.screenOff, words.screenOn] });
       switchIcon(view, { on: state.view === "grid", icons: ["speaker", "grid"], labels: [words.speaker, words.grid] });
@@ -77,7 +83,12 @@ export function toolbarView(app) {
 function menuView(app, button) {
   const words = app.strings.call;
   const item = (/** @type {any} */ name, /** @type {string} */ label, /** @type {string} */ test, /** @type {() => void} */ act) =>
-    h("button.item", { type: "button", role: "menuitem", tabindex: "-1", dataset: { test: `menu-${test}` }, onclick: () => { element.hidePopover?.(); act(); } }, icon(name), h("span.text", {}, label));
+    h("button.item", { type: "button", role: "menuitem", tabindex: "-1", dataset: { test: `menu-${test}` }, onclick: () => choose(act) },
+      icon(name), h("span.text", {}, label));
+  const choose = (/** @type {() => void} */ act) => {
+    element.hidePopover?.();
+    act();
+  };
   const view = item("speaker", words.speaker, "view", () => app.toggleView());
   const element = h("div.menu", { id: "more-menu", popover: "auto", role: "menu", "aria-label": words.more },
     view, item("people", words.people, "people", () => app.togglePanel("people")), item("details", words.details, "details", () => app.togglePanel("details")),

@@ -5,7 +5,9 @@ import { strings } from "../../app/strings.mjs";
 
 /** @param {Array<any>} participants @param {Array<any>} [streams] */
 const room = (participants, streams = []) => ({
-  me: 1, participants: new Map(participants.map((one) => [one.participant, { identity: { name: `urn:segue:client:p${one.participant}` }, role: "speaker", ...one }])),
+  me: 1, participants: new Map(participants.map((one) => [
+    one.participant, { identity: { name: `urn:segue:client:p${one.participant}` }, role: "speaker", ...one },
+  ])),
   streams: new Map(streams.map((one) => [one.stream, one])),
 });
 const audio = (stream, participant) => ({ stream, participant, kind: "audio", source: "microphone" });
@@ -24,7 +26,9 @@ test("states: held, muted by oneself, muted by a host, Bluetooth, nothing coming
   const people = peopleOf(room([
     { participant: 1 }, { participant: 2, held: true, interruptionReason: "handoff" }, { participant: 3, muted: ["audio"] }, { participant: 4 },
     { participant: 5, route: { inputs: [], outputs: [{ type: "bluetoothHFP" }] } }, { participant: 6 },
-  ], [2, 3, 4, 5, 6].map((id) => audio(id * 10, id))), { presence: new Map([[4, { muted: true }]]), stalled: new Set([6]), self: { muted: false, reconnecting: true } });
+  ], [2, 3, 4, 5, 6].map((id) => audio(id * 10, id))), {
+    presence: new Map([[4, { muted: true }]]), stalled: new Set([6]), self: { muted: false, reconnecting: true },
+  });
   const words = people.map((person) => stateWords(person, new Set([1, 2, 3, 4, 5, 6])).join(" "));
   assert.deepEqual(words, ["reconnecting speaking", "held", "muted", "muted", "bluetooth speaking", "reconnecting speaking"]);
   assert.equal(people[1].heldReason, "handoff");
@@ -32,7 +36,10 @@ test("states: held, muted by oneself, muted by a host, Bluetooth, nothing coming
 });
 
 test("tiles: screens first, oneself last, recorders none, one's own screen from oneself", () => {
-  const people = peopleOf(room([{ participant: 1 }, { participant: 2 }, { participant: 3, role: "recorder" }, { participant: 4 }], [video(20, 2), video(40, 4), video(41, 4, "screen")]));
+  const people = peopleOf(room(
+    [{ participant: 1 }, { participant: 2 }, { participant: 3, role: "recorder" }, { participant: 4 }],
+    [video(20, 2), video(40, 4), video(41, 4, "screen")],
+  ));
   assert.deepEqual(tilesOf(people).map((tile) => tile.key), ["4:screen", "2", "4", "1"]);
   assert.deepEqual(tilesOf(people, { myScreen: true }).map((tile) => tile.key), ["1:screen", "4:screen", "2", "4", "1"]);
   assert.equal(tilesOf(people)[0].stream, 41);
@@ -62,7 +69,8 @@ test("what changed is told: who came, left, is held, is back, shares; of oneself
   const before = peopleOf(room([{ participant: 1 }, { participant: 2 }, { participant: 3, held: true }]));
   const after = peopleOf(room([{ participant: 1, muted: ["audio"], role: "host" }, { participant: 3 }, { participant: 4 }], [video(31, 3, "screen")]));
   assert.deepEqual(changesBetween(before, after), [
-    { what: "mutedByHost", name: "p1" }, { what: "role", name: "host" }, { what: "released", name: "p3" }, { what: "screen", name: "p3" }, { what: "joined", name: "p4" }, { what: "left", name: "p2" },
+    { what: "mutedByHost", name: "p1" }, { what: "role", name: "host" }, { what: "released", name: "p3" }, { what: "screen", name: "p3" },
+    { what: "joined", name: "p4" }, { what: "left", name: "p2" },
   ]);
   assert.deepEqual(changesBetween(after, after), []);
   for (const { what } of changesBetween(before, after)) assert.ok(strings.announce[what], what);

@@ -8,6 +8,7 @@ import { Choices, describeDevices, microphoneConstraints } from "../../app/devic
 import { formats, httpVersion, pageProtocol } from "../../app/format.mjs";
 import { levelOf } from "../../app/meter.mjs";
 import { decodePresence, encodePresence, presenceBytesMax } from "../../app/presence.mjs";
+import { layerFor, wishesBetween } from "../../app/wishes.mjs";
 import { commandFor, shortcuts, takesText } from "../../app/shortcuts.mjs";
 import { noSpeakers, speakingHoldMilliseconds, takeLevels, takeSpeakers } from "../../app/speaking.mjs";
 
@@ -21,11 +22,14 @@ test("shortcuts: each key is one command, in any case", () => {
 });
 
 test("shortcuts: not with a modifier, held down, while typing, composing, or in a dialog; Escape while typing", () => {
-  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }, { repeat: true }, { isComposing: true }, { defaultPrevented: true }]) assert.equal(commandFor({ key: "m", ...more }, free), null);
+  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }, { repeat: true }, { isComposing: true }, { defaultPrevented: true }]) {
+    assert.equal(commandFor({ key: "m", ...more }, free), null);
+  }
   assert.equal(commandFor({ key: "m" }, { typing: true, dialog: false }), null);
   assert.equal(commandFor({ key: "Escape" }, { typing: true, dialog: false }), "escape");
   assert.equal(commandFor({ key: "m" }, { typing: false, dialog: true }), null);
-  assert.ok(takesText({ tagName: "input", type: "text" }) && takesText({ tagName: "TEXTAREA" }) && takesText({ tagName: "SELECT" }) && takesText({ isContentEditable: true }));
+  assert.ok(takesText({ tagName: "input", type: "text" }) && takesText({ tagName: "TEXTAREA" }));
+  assert.ok(takesText({ tagName: "SELECT" }) && takesText({ isContentEditable: true }));
   assert.ok(!takesText({ tagName: "INPUT", type: "checkbox" }) && !takesText({ tagName: "BUTTON" }) && !takesText(null));
 });
 
@@ -50,16 +54,30 @@ test("who speaks: the relay's word takes the place of levels for good", () => {
   assert.equal(told.spokeAt.get(7), 5);
 });
 
+test("layers: the lowest that fills the tile; the highest is no wish, and only changes are said", () => {
+  const layers = [{ height: 180 }, { height: 360 }, { height: 720 }];
+  assert.deepEqual([100, 240, 241, 480, 481, 2000].map((height) => layerFor(layers, height)), [0, 0, 1, 1, null, null]);
+  assert.equal(layerFor([{ height: 180 }], 90), null);
+  assert.equal(layerFor([{}, {}], 90), 0);
+  assert.deepEqual(wishesBetween(new Map(), new Map([[3, null], [4, 0], [5, 0]])), [{ streams: [4, 5], maxLayer: { spatial: 0 } }]);
+  assert.deepEqual(wishesBetween(new Map([[4, 0], [5, 1]]), new Map([[4, null], [5, 1]])), [{ streams: [4] }]);
+});
+
 test("presence: what was encoded is read, anything else is nothing", () => {
   for (const muted of [true, false]) assert.deepEqual(decodePresence(encodePresence({ muted })), { muted });
   const bytes = (text) => new TextEncoder().encode(text);
-  for (const bad of ["", "{", "null", "[]", "{\"muted\":1}", `{"muted":true,"x":"${"y".repeat(presenceBytesMax)}"}`]) assert.equal(decodePresence(bytes(bad)), null, bad.slice(0, 20));
+  for (const bad of ["", "{", "null", "[]", "{\"muted\":1}", `{"muted":true,"x":"${"y".repeat(presenceBytesMax)}"}`]) {
+    assert.equal(decodePresence(bytes(bad)), null, bad.slice(0, 20));
+  }
   assert.equal(decodePresence(new Uint8Array([0xff, 0xfe])), null);
 });
 
 test("devices: kinds apart, aliases out, nameless ones numbered", () => {
   const info = (kind, deviceId, label = "") => ({ kind, deviceId, label });
-  assert.deepEqual(describeDevices([info("audioinput", "default", "Default"), info("audioinput", "a"), info("audioinput", "b", "USB"), info("videoinput", "c", "Cam"), info("audiooutput", "communications", "x"), info("videoinput", "")]), {
+  assert.deepEqual(describeDevices([
+    info("audioinput", "default", "Default"), info("audioinput", "a"), info("audioinput", "b", "USB"), info("videoinput", "c", "Cam"),
+    info("audiooutput", "communications", "x"), info("videoinput", ""),
+  ]), {
     microphones: [{ id: "a", label: "Microphone 1" }, { id: "b", label: "USB" }], cameras: [{ id: "c", label: "Cam" }], speakers: [],
   });
   assert.equal(/** @type {any} */ (microphoneConstraints(null, true)).noiseSuppression, false);
@@ -90,7 +108,10 @@ test("capabilities: without decoder or worklet one listens only, and is told so"
 });
 
 test("formats: units, and a dash for what is not known", () => {
-  assert.deepEqual([formats.milliseconds(3.14159), formats.milliseconds(84.6), formats.milliseconds(null), formats.milliseconds(-1.8)], ["3.1 ms", "85 ms", "–", "-1.8 ms"]);
+  assert.deepEqual(
+    [formats.milliseconds(3.14159), formats.milliseconds(84.6), formats.milliseconds(null), formats.milliseconds(-1.8)],
+    ["3.1 ms", "85 ms", "–", "-1.8 ms"],
+  );
   assert.deepEqual([formats.bitrate(310_000), formats.bitrate(4_200_000), formats.kilobits(31.8)], ["310 kbit/s", "4.2 Mbit/s", "32 kbit/s"]);
   assert.deepEqual([formats.bytes(999), formats.bytes(48_211_004), formats.bytes(undefined)], ["999 B", "48.2 MB", "–"]);
   assert.equal(formats.share(0.0814), "8.1 %");

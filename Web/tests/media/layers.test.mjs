@@ -71,22 +71,25 @@ test("a new session starts over", () => {
   assert.ok(wanted.isWanted(0) && wanted.needsKey(0));
 });
 
-const idle = { bufferedBytes: 0, encodeMilliseconds: 10 };
-const slow = { bufferedBytes: 0, encodeMilliseconds: 200 };
+const idle = { bufferedBytes: 0, encodeMilliseconds: 10, lagMilliseconds: 5 };
+const slow = { ...idle, encodeMilliseconds: 200 };
 
-test("what does not keep up gets fewer pictures a second step by step, then the highest layer goes", () => {
-  const load = new LoadControl();
-  const steps = [];
-  for (let now = 0; now <= 8_000; now += 33) {
-    const { divisor, layersLeftOut } = load.observe(slow, now);
-    const step = `${divisor}/${layersLeftOut}`;
-    if (steps.at(-1) !== step) steps.push(step);
+test("what does not keep up gets smaller, then fewer pictures, step by step; a screen only fewer", () => {
+  for (const [source, expected] of [["camera", ["1/1", "2/1", "2/2", "2/3"]], ["screen", ["1/1", "1/2", "1/3"]]]) {
+    for (const strained of [slow, { ...idle, lagMilliseconds: 130 }, { ...idle, bufferedBytes: 40_000 }]) {
+      const load = new LoadControl(source);
+      const steps = ["1/1"];
+      for (let now = 0; now <= 9_000; now += 33) {
+        const { scale, divisor } = load.observe(strained, now);
+        if (steps.at(-1) !== `${scale}/${divisor}`) steps.push(`${scale}/${divisor}`);
+      }
+      assert.deepEqual(steps, expected);
+    }
   }
-  assert.deepEqual(steps, ["2/0", "3/0", "3/1"]);
 });
 
 test("what keeps up again gets everything back, a step at a time", () => {
-  const load = new LoadControl();
+  const load = new LoadControl("screen");
   for (let now = 0; now <= 2_500; now += 33) load.observe(slow, now);
   const back = [];
   for (let now = 2_500; now <= 200_000; now += 33) {
@@ -98,7 +101,7 @@ test("what keeps up again gets everything back, a step at a time", () => {
 });
 
 test("a step back that was too much makes the next wait longer", () => {
-  const load = new LoadControl();
+  const load = new LoadControl("screen");
   let now = 0;
   const until = (divisor, observation) => {
     const begun = now;
@@ -107,10 +110,10 @@ test("a step back that was too much makes the next wait longer", () => {
   };
   until(2, slow);
   const first = until(1, idle);
-  until(2, { bufferedBytes: 40_000, encodeMilliseconds: 10 });
+  until(2, { ...idle, bufferedBytes: 40_000 });
   assert.ok(until(1, idle) > 1.5 * first);
 });
 
 test("a socket that is full gets no pictures", () => {
-  assert.equal(new LoadControl().observe({ bufferedBytes: 200_000, encodeMilliseconds: 0 }, 0).isStopped, true);
+  assert.equal(new LoadControl("camera").observe({ ...idle, bufferedBytes: 200_000 }, 0).isStopped, true);
 });

@@ -4,7 +4,10 @@ const wish = new URLSearchParams(globalThis.location?.search ?? "");
 
 export async function capabilities() {
   if (wish.has("listenonly")) return { audioEncode: false, audioDecode: false, worklet: false, video: [], screen: false, outputSelection: false, why: [] };
-  return { audioEncode: true, audioDecode: true, worklet: true, video: [{ codec: "vp8", encode: true, decode: true, scalabilityModes: [] }], screen: true, outputSelection: true, why: [] };
+  return {
+    audioEncode: true, audioDecode: true, worklet: true, video: [{ codec: "vp8", encode: true, decode: true, scalabilityModes: [] }],
+    screen: true, outputSelection: true, why: [],
+  };
 }
 
 function draw(canvas, seed) {
@@ -50,17 +53,21 @@ export class MediaEngine extends EventTarget {
 
   statistics() {
     const streams = [...(this.client.room?.streams.values() ?? [])];
+    const stalled = Number(wish.get("stalled") ?? -1) + 2;
     const poor = Number(wish.get("poor") ?? -1) + 2;
     return {
       outputLatencyMilliseconds: 21.3,
       sending: [{ stream: 5, source: "microphone", kbps: 32 }, { stream: 6, source: "camera", kbps: 1240, framesPerSecond: 30, layers: 3, keyFrames: 4 }],
       audio: streams.filter((one) => one.kind === "audio").map((one) => ({
-        stream: one.stream, participant: one.participant, codec: "opus", kbps: Number(wish.get("stalled") ?? -1) + 2 === one.participant ? 0 : 31.8, targetMilliseconds: 40, levelMilliseconds: 43.6,
+        stream: one.stream, participant: one.participant, codec: "opus", kbps: one.participant === stalled ? 0 : 31.8,
+        targetMilliseconds: 40, levelMilliseconds: 43.6,
         concealedShare: one.participant === poor ? 0.081 : 0.0014, latencyMilliseconds: one.participant === poor ? 412 : 84, driftPPM: 12.4,
       })),
       video: streams.filter((one) => one.kind === "video").map((one) => ({
-        stream: one.stream, participant: one.participant, codec: "vp8", width: 1280, height: 720, layer: { spatial: 2, temporal: 0 }, framesPerSecond: one.participant === poor ? 7 : 29.7,
-        decoded: 5120, dropped: one.participant === poor ? 700 : 3, freezes: 0, kbps: Number(wish.get("stalled") ?? -1) + 2 === one.participant ? 0 : 1180, latencyMilliseconds: 96,
+        stream: one.stream, participant: one.participant, codec: "vp8", width: 1280, height: 720,
+        layer: { spatial: 2, temporal: 0 }, framesPerSecond: one.participant === poor ? 7 : 29.7,
+        decoded: 5120, dropped: one.participant === poor ? 700 : 3, freezes: 0, kbps: one.participant === stalled ? 0 : 1180,
+        latencyMilliseconds: 96,
       })),
     };
   }

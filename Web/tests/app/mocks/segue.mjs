@@ -1,12 +1,16 @@
 // A client library without a relay, for looking at the page: a room as the query of the address wants it.
-// ?people=5 how many others · held, bluetooth, muted, stalled=N the Nth other's state · lobby=1 · screen=N · host=1 · waiting=1 · refuse=CODE · reconnecting=1
-// · chat=1 · goaway=1 · selfheld=1 · removed=REASON
+// ?people=5 how many others · held, bluetooth, muted, stalled=N the Nth other's state · lobby=1 · screen=N · host=1 · waiting=1
+// · refuse=CODE · reconnecting=1 · chat=1 · goaway=1 · selfheld=1 · removed=REASON
 
 const wish = new URLSearchParams(globalThis.location?.search ?? "");
 const number = (name) => (wish.has(name) ? Number(wish.get(name)) : null);
 
-const names = ["Amira Haddad", "Jonas Lindqvist", "Mei Chen", "Tomás Oliveira", "Priya Raman", "Oluwaseun Adeyemi", "Kaito Mori", "Freya Nilsen", "Luca Bianchi", "Sofia Marković",
-  "Noah Weber", "Zainab Yusuf", "Ivan Petrov", "Chloé Laurent", "Mateo García", "Hana Suzuki", "Ewa Kowalska", "Liam O’Connor", "Aisha Khan", "Pavel Novák", "Greta Larsen", "Omar Farouk",
+const names = ["Amira Haddad", "Jonas Lindqvist", "Mei Chen", "Tomás Oliveira", "Priya Raman", "Oluwaseun Adeyemi", "Kaito Mori", "Freya Nilsen",
+  "Luca Bianchi",
+  "Sofia Marković",
+  "Noah Weber", "Zainab Yusuf", "Ivan Petrov", "Chloé Laurent", "Mateo García", "Hana Suzuki", "Ewa Kowalska", "Liam O’Connor", "Aisha Khan",
+  "Pavel Novák",
+  "Greta Larsen", "Omar Farouk",
   "Isla MacLeod", "Diego Torres", "Nina Fischer", "Samuel Okafor", "Yuki Tanaka", "Clara Dubois", "Bruno Costa", "Elif Demir"];
 
 export class SegueError extends Error {
@@ -25,14 +29,24 @@ export class SegueClient extends EventTarget {
     this.room = null;
     this.onFrame = null;
     this.requests = [];
-    this.statistics = { roundTripMilliseconds: 23.4, serverOffsetMilliseconds: -1.8, reconnects: 0, bytesIn: 48_211_004, bytesOut: 12_004_871, bufferedBytes: 0, node: "segue-1", congested: false, bitrate: 4_200_000 };
+    this.statistics = {
+      roundTripMilliseconds: 23.4, serverOffsetMilliseconds: -1.8, reconnects: 0, bytesIn: 48_211_004, bytesOut: 12_004_871,
+      bufferedBytes: 0, node: "segue-1", congested: false, bitrate: 4_200_000,
+    };
     this.chat = Object.assign(new EventTarget(), { send: async (text) => ({ participant: 1, text, at: Date.now() }) });
     const session = (name) => async (...values) => { this.requests.push([name, ...values]); };
-    this.audioSession = { state: "active", init: session("init"), setCategory: session("setCategory"), setActive: session("setActive"), pause: session("pause"), continue: session("continue") };
+    this.audioSession = {
+      state: "active", init: session("init"), setCategory: session("setCategory"), setActive: session("setActive"), pause: session("pause"),
+      continue: session("continue"),
+    };
     this.pairs = {
-      createCode: async () => ({ code: "7KPA4MXQ", expires: Date.now() + 114_000 + this.statistics.serverOffsetMilliseconds }),
+      createCode: async () => ({ code: "7KPA4MXQ", expires: Date.now() + 114_000 }),
       useCode: async () => { throw new SegueError("pair_code", "no such code"); },
     };
+  }
+
+  serverTime() {
+    return Date.now() - 1.8;
   }
 
   tell(type, detail = {}) {
@@ -56,8 +70,14 @@ export class SegueClient extends EventTarget {
 
   async join(name, { displayName, role }) {
     if (wish.has("refuse")) throw new SegueError(wish.get("refuse"), "The relay said no.");
-    const me = { participant: 1, identity: { name: "urn:segue:client:you", proof: "certificate" }, displayName, role: wish.has("host") ? "host" : role ?? "speaker" };
-    this.room = { name, me: 1, role: me.role, state: wish.has("waiting") ? "waiting" : "joined", locked: wish.has("locked"), lobby: new Map(), participants: new Map([[1, me]]), streams: new Map(), speakers: [] };
+    const me = {
+      participant: 1, identity: { name: "urn:segue:client:you", proof: "certificate" }, displayName,
+      role: wish.has("host") ? "host" : role ?? "speaker",
+    };
+    this.room = {
+      name, me: 1, role: me.role, state: wish.has("waiting") ? "waiting" : "joined", locked: wish.has("locked"), lobby: new Map(),
+      participants: new Map([[1, me]]), streams: new Map(), speakers: [],
+    };
     if (wish.has("waiting")) return this.room;
     for (let at = 0; at < (number("people") ?? 0); at += 1) this.addPerson(at);
     setTimeout(() => this.script(), 300);
@@ -67,12 +87,17 @@ export class SegueClient extends EventTarget {
   addPerson(at) {
     const participant = at + 2;
     const name = names[at % names.length];
-    const person = { participant, identity: { name: `urn:segue:client:${name.split(" ")[0].toLowerCase()}`, proof: "certificate" }, displayName: name, role: at === 0 && !wish.has("host") ? "host" : "speaker" };
+    const person = {
+      participant, identity: { name: `urn:segue:client:${name.split(" ")[0].toLowerCase()}`, proof: "certificate" }, displayName: name,
+      role: at === 0 && !wish.has("host") ? "host" : "speaker",
+    };
     if (number("held") === at) Object.assign(person, { held: true, interrupted: true, interruptionReason: "default" });
     if (number("bluetooth") === at) person.route = { inputs: [{ type: "bluetoothHFP" }], outputs: [{ type: "bluetoothHFP" }] };
     if (number("muted") === at) person.muted = ["audio"];
     this.room.participants.set(participant, person);
-    const stream = (offset, kind, source) => this.room.streams.set(participant * 10 + offset, { stream: participant * 10 + offset, participant, kind, source, codec: kind === "audio" ? "opus" : "vp8" });
+    const stream = (offset, kind, source) => this.room.streams.set(
+      participant * 10 + offset, { stream: participant * 10 + offset, participant, kind, source, codec: kind === "audio" ? "opus" : "vp8" },
+    );
     stream(1, "audio", "microphone");
     if (at % 4 !== 3) stream(2, "video", "camera");
     if (number("screen") === at) stream(3, "video", "screen");
