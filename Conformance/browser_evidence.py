@@ -159,6 +159,8 @@ class Evidence:
         ann.browser.run('await segue.client.audioSession.interruptionBegan("default");')
         with timed(self.table, "interruption, until the other shows held"):
             ben.shows(ann, "held")
+        with timed(self.table, "and until nothing is heard any more"):
+            ben.hears(ann, gone=True)
         self.picture("held", ben)
         ann.browser.run("await segue.client.audioSession.interruptionEnded({ shouldResume: true });")
         with timed(self.table, "end of it, until the other hears again"):
@@ -326,8 +328,8 @@ def measure(evidence: Evidence) -> None:
     evidence.flow(4)
     evidence.tones(4)
     evidence.transports()
-    evidence.layouts()
     evidence.narrow_link()
+    evidence.layouts()
     for caller in callers[2:]:
         caller.browser.click("leave")
     faults = [f"{caller.name}: {fault}" for caller in callers for fault in caller.browser.faults()]
