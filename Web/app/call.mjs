@@ -93,7 +93,10 @@ export class Call {
     on("ended", (error) => this.takeEnd(error));
     on("rejoin-refused", (error) => this.end(messageFor(error)));
     // Another session after the old one was lost: everybody has another number, and nobody has come or gone.
-    on("renewed", () => { this.seen = this.people(); });
+    on("renewed", ({ room }) => {
+      this.seen = this.people();
+      this.speaking = takeSpeakers(noSpeakers(), room?.speakers ?? [], this.clock());
+    });
     on("room.locked", ({ locked }) => this.announce(locked ? this.strings.announce.locked : this.strings.announce.unlocked));
     on("congested", () => this.store.dispatch({ type: "connection", change: { congested: true } }));
     on("recovered", () => this.store.dispatch({ type: "connection", change: { congested: false } }));

@@ -87,7 +87,7 @@ export function stateWords(person, speaking) {
   if (person.muted) words.push("muted");
   if (person.reconnecting) words.push("reconnecting");
   if (person.bluetooth) words.push("bluetooth");
-  if (speaking.has(person.id) && !person.muted && !person.held) words.push("speaking");
+  if (speaking.has(person.id) && !person.muted && !person.held && !person.reconnecting) words.push("speaking");
   return words;
 }
 

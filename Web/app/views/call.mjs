@@ -27,11 +27,16 @@ export function callView(app) {
   /** @type {HTMLElement|null} */
   let opener = null;
 
+  /** Where the focus goes when a panel closes that a key opened. @param {string|null} panel */
+  function buttonOf(panel) {
+    return /** @type {HTMLElement|null} */ (toolbar.element.querySelector(`button[data-panel="${panel}"]`));
+  }
+
   /** @param {any} state */
   function showPanel(state) {
     const panel = /** @type {keyof typeof panels|null} */ (state.panel);
     if (panel !== open) {
-      if (open === null) opener = /** @type {HTMLElement|null} */ (document.activeElement);
+      if (open === null) opener = document.activeElement === document.body ? buttonOf(panel) : /** @type {HTMLElement|null} */ (document.activeElement);
       open = panel;
       show(side, panel !== null);
       setAttribute(side, "data-panel", panel);

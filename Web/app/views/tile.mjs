@@ -85,7 +85,7 @@ export function tileView(app, first) {
       show(host, person.role === "host" && source === "camera");
       const spoken = words.map((word) => strings.states[word === "muted" && person.mutedByHost.includes("audio") ? "mutedByHost" : word]);
       const grade = judgement?.grade ?? "unknown";
-      setAttribute(element, "aria-label", [title, person.role === "host" ? strings.states.host : null, ...spoken].filter(Boolean).join(", "));
+      setAttribute(element, "aria-label", [title, person.role === "host" && source === "camera" ? strings.states.host : null, ...spoken].filter(Boolean).join(", "));
       show(quality, !mine && source === "camera");
       setAttribute(quality, "data-grade", grade);
       setAttribute(quality, "data-bars", String(barsOf(grade)));

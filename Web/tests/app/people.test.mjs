@@ -30,7 +30,7 @@ test("states: held, muted by oneself, muted by a host, Bluetooth, nothing coming
     presence: new Map([[4, { muted: true }]]), stalled: new Set([6]), self: { muted: false, reconnecting: true },
   });
   const words = people.map((person) => stateWords(person, new Set([1, 2, 3, 4, 5, 6])).join(" "));
-  assert.deepEqual(words, ["reconnecting speaking", "held", "muted", "muted", "bluetooth speaking", "reconnecting speaking"]);
+  assert.deepEqual(words, ["reconnecting", "held", "muted", "muted", "bluetooth speaking", "reconnecting"]);
   assert.equal(people[1].heldReason, "handoff");
   for (const word of ["held", "muted", "bluetooth", "reconnecting", "speaking", "mutedByHost"]) assert.equal(typeof strings.states[word], "string");
 });
