@@ -1,10 +1,13 @@
 // What this browser can do of what a call needs: asked, not guessed from its name.
 
-/**
- * In the order of preference. All browsers with WebCodecs have a software VP9; VP8's takes several threads from VGA on, which wait for each other in loops, and
- * on a busy machine 50 times as long for a picture; few machines are fast enough for AV1 in all its sizes.
- */
+/** In the order of preference: all browsers with WebCodecs have a software VP9, and few machines are fast enough for AV1 in all its sizes. */
 export const videoCandidates = ["vp09.00.31.08", "avc1.42E01F", "vp8", "av01.0.05M.08"];
+
+/**
+ * From so many pixels on software encoders of VP8 take several threads, which wait for each other in loops: on a busy machine a picture then takes 50 times as
+ * long as one of VP9. Below, VP8 costs least of all.
+ */
+const smallPixelsMax = 640 * 480;
 
 const size = { width: 1280, height: 720 };
 
@@ -35,9 +38,16 @@ async function videoCapability(codec) {
   return { codec, encode, decode, scalabilityModes };
 }
 
-/** The codec to publish pictures with: the first that this browser both encodes and decodes, since others like it decode it too. Else one that it encodes. */
-export function chooseVideoCodec(video) {
-  return video.find(({ encode, decode }) => encode && decode) ?? video.find(({ encode }) => encode) ?? null;
+/**
+ * The codec to publish pictures with: the first that this browser both encodes and decodes, since others like it decode it too. Else one that it encodes.
+ *
+ * @param {{codec: string, encode: boolean, decode: boolean, scalabilityModes: string[]}[]} video
+ * @param {number} pixels of the largest layer
+ */
+export function chooseVideoCodec(video, pixels) {
+  const isFirst = ({ codec }) => pixels < smallPixelsMax && codec === "vp8";
+  const inOrder = [...video.filter(isFirst), ...video.filter((each) => !isFirst(each))];
+  return inOrder.find(({ encode, decode }) => encode && decode) ?? inOrder.find(({ encode }) => encode) ?? null;
 }
 
 /**

@@ -30,6 +30,7 @@ export class MicrophoneSender extends EventTarget {
   #pacer = new SilencePacer();
   #fedSamples = 0;
   #mustBreak = false;
+  #isHeld = false;
   #sinceCaptureTime = captureTimeEvery;
   #wanted = { bandwidth: "fullband", channels: 1 };
   #bytes = new RateWindow();
@@ -98,7 +99,7 @@ export class MicrophoneSender extends EventTarget {
     const place = this.#timeline.audio(capturedAt, frameSamples);
     if (place.discontinuity) this.#mustBreak = true;
     const { silence, isSent } = this.#pacer.observe(this.level, this.isMuted, frameMilliseconds);
-    if (!isSent || !this.publication) return;
+    if (!isSent || !this.publication || this.#isHeld) return;
     const captureTime = this.#client.serverTime(capturedAt);
     this.#encode(samples, { timestamp: place.timestamp, captureTime, level: this.level, voice, silence });
   }
@@ -144,6 +145,12 @@ export class MicrophoneSender extends EventTarget {
     const now = this.#now();
     this.#bytes.add(payload.byteLength, now);
     this.#frames.add(1, now);
+  }
+
+  /** Nothing is sent while it is held; what comes then does not go on from what was. */
+  setHeld(isHeld) {
+    if (this.#isHeld && !isHeld) this.#mustBreak = true;
+    this.#isHeld = isHeld;
   }
 
   statistics() {

@@ -101,15 +101,3 @@ export class PublisherTimeline {
     this.#next = null;
   }
 }
-
-/** Follows a wrapping timestamp, so that it can be compared over hours. */
-export class Unwrapper {
-  #last = null;
-  #unwrapped = 0;
-
-  unwrap(timestamp) {
-    this.#unwrapped = this.#last === null ? timestamp : this.#unwrapped + ticksBetween(timestamp, this.#last);
-    this.#last = timestamp;
-    return this.#unwrapped;
-  }
-}

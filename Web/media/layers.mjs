@@ -110,12 +110,13 @@ export class WantedLayers {
 /**
  * What is left out when the machine does not keep up, or the connection does not take what is sent: a camera's large layers are scaled down, then every second
  * picture goes, then two of three; of a screen, which is to be read, only pictures. Step by step while it lasts, and back one step at a time, later each time that a
- * step back was too much. Sound is never left out.
+ * step back was too much. A camera begins small, and grows when there was room for a while. Sound is never left out.
  */
 export class LoadControl {
   #step = 0;
   #changedAt = -Infinity;
   #strainedAt = -Infinity;
+  #begunAt = null;
   #patience = LoadControl.patienceMillisecondsMin;
 
   /** Bytes that wait in the socket from which on the connection lags, and from which on no picture is begun. */
@@ -133,6 +134,7 @@ export class LoadControl {
   /** @param {"camera"|"screen"} source */
   constructor(source) {
     const whole = { scale: 1, divisor: 1 };
+    this.#step = source === "screen" ? 0 : 1;
     this.#steps = source === "screen"
       ? [whole, { scale: 1, divisor: 2 }, { scale: 1, divisor: 3 }]
       : [whole, { scale: 2, divisor: 1 }, { scale: 2, divisor: 2 }, { scale: 2, divisor: 3 }];
@@ -146,13 +148,16 @@ export class LoadControl {
   observe({ bufferedBytes, encodeMilliseconds, lagMilliseconds }, now) {
     // Something else may keep the machine busy: fewer pictures for that only where it is bad.
     const lagMax = LoadControl.strainedLagMilliseconds * (this.#step === 0 ? 1 : 3);
+    const isCalm = bufferedBytes <= LoadControl.strainedBytes / 2 && encodeMilliseconds <= LoadControl.strainedEncodeMilliseconds / 2
+      && lagMilliseconds <= LoadControl.strainedLagMilliseconds / 2;
     const isStrained = bufferedBytes > LoadControl.strainedBytes || encodeMilliseconds > LoadControl.strainedEncodeMilliseconds || lagMilliseconds > lagMax;
-    if (isStrained) this.#strainedAt = now;
+    this.#begunAt ??= now;
+    if (!isCalm) this.#strainedAt = now;
     if (isStrained && now - this.#changedAt >= LoadControl.stepMilliseconds && this.#step + 1 < this.#steps.length) {
       if (now - this.#changedAt < 2 * LoadControl.stepMilliseconds) this.#patience = Math.min(this.#patience * 2, LoadControl.patienceMillisecondsMax);
       this.#step += 1;
       this.#changedAt = now;
-    } else if (this.#step > 0 && now - Math.max(this.#strainedAt, this.#changedAt) >= this.#patience) {
+    } else if (this.#step > 0 && now - Math.max(this.#strainedAt, this.#changedAt, this.#begunAt) >= this.#patience) {
       this.#step -= 1;
       this.#changedAt = now;
     } else if (this.#step === 0 && now - this.#changedAt > LoadControl.patienceMillisecondsMax) {

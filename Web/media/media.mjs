@@ -1,7 +1,7 @@
 // The media of a call, behind one object: what is captured goes to the relay, what comes from it is heard and seen. The client (../segue/segue.mjs) carries it.
 
 import { AudioPlayer } from "./play-audio.mjs";
-import { capabilities, chooseVideoCodec } from "./capabilities.mjs";
+import { capabilities } from "./capabilities.mjs";
 import { InterruptionWatch } from "./interruptions.mjs";
 import { instantiate } from "../jitter-buffer/jitter-buffer.mjs";
 import { MicrophoneSender } from "./capture-audio.mjs";
@@ -42,6 +42,7 @@ export class MediaEngine extends EventTarget {
   #tracks = { microphone: null, camera: null, screen: null };
   #pending = Promise.resolve(); // what is published and ended goes in order
   #isMuted = false;
+  #isHeld = false;
   #outputID = "";
   #canvases = new Map();
   #volumes = new Map();
@@ -59,6 +60,8 @@ export class MediaEngine extends EventTarget {
     on("duck.began", ({ detail }) => this.#audio?.duck(detail.gainDecibels ?? 0));
     on("duck.ended", () => this.#audio?.duck(0));
     on("room", () => this.#sweep());
+    // The relay's word that our own interruption is over: what the system says of it later is not told any more.
+    on("interruption.ended", ({ detail }) => ["timeout", "media", "activated"].includes(detail.cause) && this.#forgetInterruption());
     const latencies = (stream) => percentiles(stream === undefined ? this.#audio?.latencies : (this.#audio?.latenciesOf(stream) ?? this.#video?.latenciesOf(stream)));
     const videoLatencies = () => percentiles(this.#video?.latencies);
     this.test = {
@@ -187,9 +190,8 @@ export class MediaEngine extends EventTarget {
   async #startVideo(source, track) {
     await this.#senders[source]?.close();
     this.#senders[source] = null;
-    const capability = chooseVideoCodec(this.#capabilities.video);
-    if (!capability || !this.#capabilities.capture) throw new Error("this browser cannot send pictures");
-    const made = new VideoSender({ client: this.#client, timeline: this.#timeline, now: this.#now, source, capability });
+    if (!this.#capabilities.capture) throw new Error("this browser cannot send pictures");
+    const made = new VideoSender({ client: this.#client, timeline: this.#timeline, now: this.#now, source, video: this.#capabilities.video });
     await made.start(track);
     return made;
   }
@@ -226,6 +228,7 @@ export class MediaEngine extends EventTarget {
   }
 
   #adopt(source, sender) {
+    sender.setHeld(this.#isHeld);
     this.#forward(sender, "failed");
     sender.addEventListener("ended", ({ detail }) => {
       if (this.#senders[source] !== sender) return;
@@ -249,15 +252,17 @@ export class MediaEngine extends EventTarget {
     this.#interruptions = new InterruptionWatch({
       context,
       began: (reason) => {
+        this.#hold();
         this.#emit("interruption", { state: "began", reason });
         this.#session((session) => session.interruptionBegan(reason));
       },
       ended: ({ shouldResume }) => {
-        this.#audio?.reset();
+        this.#hold();
         this.#emit("interruption", { state: "ended", shouldResume });
         this.#session((session) => session.interruptionEnded({ shouldResume }));
       },
     });
+    this.#client.audioSession?.addEventListener?.("state", () => this.#hold(), { signal: this.#abort.signal });
     const { mediaDevices } = navigator;
     if (!mediaDevices) return;
     this.#routes = new RouteWatch({
@@ -280,6 +285,24 @@ export class MediaEngine extends EventTarget {
       inputID: settings ? (settings.deviceId ?? "") : null, inputRate: settings?.sampleRate, outputID: this.#outputID,
       latencySeconds: (this.#audio?.outputLatencyMilliseconds ?? 0) / 1000,
     };
+  }
+
+  /**
+   * While the sound is away, by the system's doing or by the relay's, nothing is encoded or played: media that is sent then would end the interruption
+   * (Sources/PROTOCOL.md, 3.19). What comes after it begins afresh, at the live edge.
+   */
+  #hold() {
+    const state = this.#client.audioSession?.state ?? "none";
+    const isHeld = Boolean(this.#interruptions?.isInterrupted) || !["none", "active"].includes(state);
+    if (isHeld === this.#isHeld) return;
+    this.#isHeld = isHeld;
+    for (const sender of Object.values(this.#senders)) sender?.setHeld(isHeld);
+    this.#audio?.reset();
+  }
+
+  #forgetInterruption() {
+    this.#interruptions?.forget();
+    this.#hold();
   }
 
   /** Who has no audio session is told nothing, and a refusal is the session's to show. */

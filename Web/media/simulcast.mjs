@@ -1,6 +1,7 @@
 // A camera or a screen, from its track to the relay: each picture goes to as many encoders as there are layers that somebody wants.
 
 import { bestScalabilityMode, layersFor, temporalLayersOf, LoadControl, WantedLayers } from "./layers.mjs";
+import { chooseVideoCodec } from "./capabilities.mjs";
 import { ClockMap, PublisherTimeline } from "./clocks.mjs";
 import { LayerEncoder } from "./encode-video.mjs";
 
@@ -14,7 +15,8 @@ export class VideoSender extends EventTarget {
   #timeline;
   #now;
   #source;
-  #capability;
+  #video;
+  #codec = "";
   #scalabilityMode;
   #layers = [];
   #encoders = [];
@@ -28,32 +30,38 @@ export class VideoSender extends EventTarget {
   #lastTimestamp = null;
   #lastPictureAt = -Infinity;
   #isClosed = false;
+  #isHeld = false;
   #failures = 0;
 
   /**
    * @param {{client: object, timeline: PublisherTimeline, now: () => number, source: "camera"|"screen",
-   *   capability: {codec: string, scalabilityModes: string[]}}} options
+   *   video: {codec: string, encode: boolean, decode: boolean, scalabilityModes: string[]}[]}} options video: as `capabilities` found it
    */
-  constructor({ client, timeline, now, source, capability }) {
+  constructor({ client, timeline, now, source, video }) {
     super();
     this.#client = client;
     this.#timeline = timeline;
     this.#now = now;
     this.#source = source;
     this.#load = new LoadControl(source);
-    this.#capability = capability;
-    this.#scalabilityMode = bestScalabilityMode(capability.scalabilityModes);
+    this.#video = video;
   }
 
   async start(track) {
     const { width = 640, height = 480, frameRate = 30 } = track.getSettings?.() ?? {};
-    this.#layers = layersFor({ source: this.#source, width, height, frameRate: frameRate || 30, temporalLayers: temporalLayersOf(this.#scalabilityMode) });
+    const size = { source: this.#source, width, height, frameRate: frameRate || 30 };
+    const top = layersFor(size).at(-1);
+    const capability = chooseVideoCodec(this.#video, top.width * top.height);
+    if (!capability) throw new Error("this browser cannot send pictures");
+    this.#codec = capability.codec;
+    this.#scalabilityMode = bestScalabilityMode(capability.scalabilityModes);
+    this.#layers = layersFor({ ...size, temporalLayers: temporalLayersOf(this.#scalabilityMode) });
     await this.#publish();
     this.#read(track);
   }
 
   async #publish() {
-    const { codec } = this.#capability;
+    const codec = this.#codec;
     const top = this.#layers.at(-1);
     const publication = await this.#client.publish({
       kind: "video", codec, source: this.#source, layers: this.#layers, priority: this.#source === "screen" ? "high" : "medium",
@@ -99,7 +107,7 @@ export class VideoSender extends EventTarget {
   #take(frame) {
     const now = this.#now();
     this.#clock.observe(frame.timestamp / 1000, now);
-    if (!this.publication) return;
+    if (!this.publication || this.#isHeld) return;
     this.#lag += (now - this.#clock.toLocal(frame.timestamp / 1000) - this.#lag) / 32;
     const encodeMilliseconds = Math.max(0, ...this.#encoders.map(({ isRunning, milliseconds }) => (isRunning ? milliseconds : 0)));
     const bufferedBytes = this.#client.statistics?.bufferedBytes ?? 0;
@@ -138,6 +146,12 @@ export class VideoSender extends EventTarget {
     publication.send({ payload, ...place, key, discardable, endOfPicture: false, spatial, temporal });
   }
 
+  /** Nothing is sent while it is held; then each layer begins with a key frame. */
+  setHeld(isHeld) {
+    if (this.#isHeld && !isHeld) this.#wanted.requestKey();
+    this.#isHeld = isHeld;
+  }
+
   #fail(wanted, spatial, error) {
     wanted.requestKey(spatial);
     this.#failures += 1;
@@ -154,7 +168,7 @@ export class VideoSender extends EventTarget {
   statistics() {
     const layers = this.#encoders.map((encoder) => encoder.statistics());
     return {
-      stream: this.publication?.stream ?? null, source: this.#source, codec: this.#capability.codec,
+      stream: this.publication?.stream ?? null, source: this.#source, codec: this.#codec,
       kbps: layers.reduce((sum, { kbps }) => sum + kbps, 0),
       framesPerSecond: Math.max(0, ...layers.map(({ framesPerSecond }) => framesPerSecond)),
       keyFrames: layers.reduce((sum, { keyFrames }) => sum + keyFrames, 0), layers,

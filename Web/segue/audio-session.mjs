@@ -38,6 +38,8 @@ export class AudioSession extends EventTarget {
   /** What was wished, to be wished again of another session. */
   #wish = { initialised: false, category: null, active: null, route: null, interrupted: null };
 
+  /** While everything is said again. @type {Promise<unknown> | null} */ #restoring = null;
+
   /** @param {(type: string, members: Record<string, any>) => Promise<Record<string, any>>} request */
   constructor(request) {
     super();
@@ -145,12 +147,16 @@ export class AudioSession extends EventTarget {
    */
   restore() {
     if (!this.#wish.initialised) return Promise.resolve();
+    if (this.#restoring) return this.#restoring;
     this.state = "uninitialised";
     const requests = [this.#ask("session.init")];
     if (this.#wish.category) requests.push(this.#ask("session.setCategory", this.#wish.category));
     if (this.#wish.route) requests.push(this.#ask("route.changed", this.#wish.route));
     if (this.#wish.active) requests.push(this.#ask("session.setActive", { active: true, ...this.#wish.active }));
     if (this.#wish.active && this.#wish.interrupted) requests.push(this.#ask("interruption.began", { reason: this.#wish.interrupted }));
-    return Promise.allSettled(requests);
+    this.#restoring = Promise.allSettled(requests).finally(() => {
+      this.#restoring = null;
+    });
+    return this.#restoring;
   }
 }

@@ -28,6 +28,7 @@ import { MediaSender } from "./sender.mjs";
 import { Subscriptions } from "./subscriptions.mjs";
 import { TimeExchange } from "./time-exchange.mjs";
 import { Timer } from "./timer.mjs";
+import { TokenRenewal } from "./token-renewal.mjs";
 
 const WATCH_MILLISECONDS = 1_000;
 
@@ -50,6 +51,8 @@ export class SegueClient extends EventTarget {
   #congestion = { congested: false, bitrate: /** @type {number|null} */ (null) };
   #counts = { framesIn: 0, malformed: 0, unknown: 0 };
   #watchTimer;
+  #tokens;
+  /** The token of the latest `hello`. @type {unknown} */ #token;
   #whenOnline = () => this.#link.networkChanged();
 
   /** @param {import("./options.mjs").ClientOptions} options */
@@ -72,6 +75,7 @@ export class SegueClient extends EventTarget {
     this.#requests = new Requests((message) => this.#link.send(JSON.stringify(message)));
     this.#sender = new MediaSender(this.#link, this.#options.clock);
     this.#time = new TimeExchange(this.#options, (members) => this.request("time", members));
+    this.#tokens = new TokenRenewal(this.#options, () => this.serverTime(), (token) => this.authenticate(token));
     this.audioSession = new AudioSession((type, members) => this.request(type, members));
     this.pairs = new Pairs((type, members) => this.request(type, members));
     this.chat = new Chat(this);
@@ -111,6 +115,7 @@ export class SegueClient extends EventTarget {
   async #hello() {
     const { client, device, wishes } = this.#options;
     const token = await this.#options.token();
+    this.#token = token;
     return { versions: [1], client, ...(isText(device) ? { device } : {}), ...(isText(token) ? { token } : {}), wishes };
   }
 
@@ -279,6 +284,7 @@ export class SegueClient extends EventTarget {
       this.#requests.renewed(lastId);
     }
     this.#time.begin(welcome, resumed);
+    this.#tokens.shown(this.#token);
   }
 
   /** @param {Record<string, any>} welcome */
@@ -343,13 +349,19 @@ export class SegueClient extends EventTarget {
     if (frame.kind !== "configuration" && !this.#received.take(frame)) return;
     this.#counts.framesIn += 1;
     if (frame.kind === "data") this.chat.take(frame, this.room?.streams.get(frame.stream));
-    this.onFrame?.(frame);
+    try {
+      this.onFrame?.(frame);
+    } catch (error) {
+      // The callback's own affair: the frames behind it come all the same.
+      reportError(error);
+    }
   }
 
   /** @param {SegueError} error */
   #ended(error) {
     this.#options.online?.removeEventListener?.("online", this.#whenOnline);
     this.#time.stop();
+    this.#tokens.stop();
     this.#watchTimer.clear();
     this.#requests.rejectAll(new SegueError("closed", error.message));
     if (this.room) this.#left("closed");
@@ -359,5 +371,15 @@ export class SegueClient extends EventTarget {
   /** @param {string} type @param {unknown} detail */
   #dispatch(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+/** As a browser does of what listeners throw; where there is no such function, as an error that nobody has caught. @param {unknown} error */
+function reportError(error) {
+  if (typeof globalThis.reportError === "function") globalThis.reportError(error);
+  else {
+    queueMicrotask(() => {
+      throw error;
+    });
   }
 }

@@ -2,6 +2,8 @@
 
 /** So many attempts that took too long may still be answered. */
 const LATE_MAX = 4;
+/** After so long no answer comes any more. */
+const LATE_MILLISECONDS_MAX = 60_000;
 
 export class FormerConnections {
   /** @type {Set<import("./connection.mjs").Connection>} */ #connections = new Set();
@@ -27,6 +29,11 @@ export class FormerConnections {
     connection.deaf = true;
     if (connection.phase !== "ended") this.#connections.add(connection);
     connection.close();
+  }
+
+  /** @param {number} now */
+  letGoOfLate(now) {
+    for (const other of [...this.#connections]) if (other.helloId !== null && now - other.heardAt > LATE_MILLISECONDS_MAX) this.letGo(other);
   }
 
   /** @param {import("./connection.mjs").Connection} connection that the session lives on now */

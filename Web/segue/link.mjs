@@ -339,6 +339,7 @@ export class Link {
 
   /** To be asked about once a second. @param {number} now */
   watch(now) {
+    this.#others.letGoOfLate(now);
     if ((this.state !== "open" && this.state !== "reconnecting") || !this.current) return;
     const silence = now - this.current.heardAt;
     if (silence <= SUSPICION_MILLISECONDS) {

@@ -75,10 +75,10 @@ const idle = { bufferedBytes: 0, encodeMilliseconds: 10, lagMilliseconds: 5 };
 const slow = { ...idle, encodeMilliseconds: 200 };
 
 test("what does not keep up gets smaller, then fewer pictures, step by step; a screen only fewer", () => {
-  for (const [source, expected] of [["camera", ["1/1", "2/1", "2/2", "2/3"]], ["screen", ["1/1", "1/2", "1/3"]]]) {
+  for (const [source, expected] of [["camera", ["2/1", "2/2", "2/3"]], ["screen", ["1/1", "1/2", "1/3"]]]) {
     for (const strained of [slow, { ...idle, lagMilliseconds: 130 }, { ...idle, bufferedBytes: 40_000 }]) {
       const load = new LoadControl(source);
-      const steps = ["1/1"];
+      const steps = [expected[0]];
       for (let now = 0; now <= 9_000; now += 33) {
         const { scale, divisor } = load.observe(strained, now);
         if (steps.at(-1) !== `${scale}/${divisor}`) steps.push(`${scale}/${divisor}`);
@@ -86,6 +86,14 @@ test("what does not keep up gets smaller, then fewer pictures, step by step; a s
       assert.deepEqual(steps, expected);
     }
   }
+});
+
+test("a camera begins small, and grows when nothing strained the machine for a while", () => {
+  const load = new LoadControl("camera");
+  const scales = [0, 4_000, 8_000].map((now) => load.observe(idle, now).scale);
+  assert.deepEqual(scales, [2, 2, 1]);
+  const busy = new LoadControl("camera");
+  for (let now = 0; now < 60_000; now += 33) assert.equal(busy.observe({ ...idle, lagMilliseconds: 25 }, now).scale, 2);
 });
 
 test("what keeps up again gets everything back, a step at a time", () => {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Room } from "../../segue/room.mjs";
 import { FakeRelay, generator, recorded, roomMessage, settle } from "./support/fakes.mjs";
 import { encodeFrame } from "../../segue/frames.mjs";
+import { bundle } from "./support/relay-frames.mjs";
 
 test("§3.4 the answer to join is the room", () => {
   const room = Room.from({ ...roomMessage("demo"), speakers: [{ participant: 4, stream: 2, level: -23 }, { participant: 4, stream: 2, level: 5 }] });
@@ -200,6 +201,12 @@ test("§3.19 the audio session follows the relay's word, and is made again in an
   assert.deepEqual(said.map(({ type }) => type), ["session.init", "session.setCategory", "session.setActive", "join", "publish"]);
   assert.equal(said[2].priority, 3);
   assert.equal(audioSession.state, "active");
+  relay.network.last.receive({ type: "mediaServices.wereLost" });
+  assert.equal(audioSession.state, "uninitialised");
+  for (let times = 0; times < 2; times += 1) relay.network.last.receive({ type: "mediaServices.wereReset" });
+  await settle();
+  assert.equal(audioSession.state, "active");
+  assert.equal(relay.network.last.of("session.init").length, 2, "once for the new session, once for what the relay has lost");
   await client.close();
 });
 
@@ -221,5 +228,23 @@ test("§3.4 a room that is joined again may have a lobby now: streams are publis
   assert.deepEqual([client.room.state, publication.state], ["joined", "open"]);
   assert.equal(relay.network.last.of("subscribe").at(-1).all, true);
   assert.deepEqual(events.map(([type]) => type), ["renewed"]);
+  await client.close();
+});
+
+test("a callback for media that throws costs no frame", async () => {
+  const { client, socket } = await inRoom();
+  const errors = [];
+  const usual = globalThis.reportError;
+  globalThis.reportError = (error) => errors.push(error.message);
+  let frames = 0;
+  client.onFrame = () => {
+    frames += 1;
+    if (frames === 1) throw new Error("of the page's own");
+  };
+  const frame = (sequence) => encodeFrame({ kind: "audio", stream: 2, sequence });
+  socket.receive(bundle(frame(1), frame(2)));
+  assert.equal(frames, 2);
+  assert.deepEqual(errors, ["of the page's own"]);
+  globalThis.reportError = usual;
   await client.close();
 });
