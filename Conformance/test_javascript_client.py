@@ -1,4 +1,4 @@
-"""The JavaScript client library under node, against a relay: sends and receives, is cut off and resumes, moves, and comes back to a relay that was started again."""
+"""The JavaScript client library under node, against a relay: sends and receives, is cut off and resumes, moves, and goes to another relay at a drain."""
 
 from __future__ import annotations
 

@@ -115,7 +115,9 @@ def test_only_the_last_speakers_video_comes(setting: Setting) -> None:
     play(cameras, listener, lambda: forwarded(listener) == [cid.video] and cid.video in pictures(listener))
     assert_begins_well(listener, cid.video)
     # The publishers hear what is wanted, and from here on nothing else comes; sound comes from all.
-    play(cameras, listener, lambda: ann.wanted and ann.wanted[-1]["layers"] == [] and bool(cid.wanted) and cid.wanted[-1]["layers"] != [])
+    # Before the first of these events, everything is wanted (protocol §5.6).
+    play(cameras, listener, lambda: ann.wanted[-1:] != [] and ann.wanted[-1]["layers"] == [])
+    assert not cid.wanted or cid.wanted[-1]["layers"] != []
     listener.frames.clear()
     play_for(cameras, listener, 0.5)
     assert pictures(listener) == {cid.video}

@@ -1,6 +1,6 @@
 /**
- * Two clients of the JavaScript library in one room, for test_javascript_client.py: what one sends the other gets, before and after each step that is read from the
- * standard input, and what happened is told line by line as JSON.
+ * Two clients of the JavaScript library in one room, for test_javascript_client.py: what one sends the other gets, before and after each step that is read
+ * from the standard input, and what happened is told line by line as JSON.
  *
  * Usage: node --experimental-websocket javascript_client.mjs URL-OF-SENDER URL-OF-RECEIVER ROOM, with SENDER_TOKEN and RECEIVER_TOKEN in the environment
  */
@@ -16,12 +16,13 @@ const VIDEO_BYTES = 60_000;
 function open(name, url, token) {
   const client = new SegueClient({ url, token: () => token, client: { name: "bench", version: "1" }, device: name, reconnectMillisecondsMax: 60_000 });
   for (const type of ["state", "resumed", "renewed", "admitted", "rejoin-refused", "stream.gap", "ended"]) {
-    client.addEventListener(type, ({ detail }) => say(type, { name, detail: detail instanceof Error ? { code: detail.code, message: detail.message } : summary(detail) }));
+    client.addEventListener(type, ({ detail }) => say(type, { name, detail: summary(detail) }));
   }
   return client;
 }
 
 function summary(detail) {
+  if (detail instanceof Error) return { code: detail.code, message: detail.message };
   return detail?.room?.participants instanceof Map ? { room: detail.room.name } : detail;
 }
 

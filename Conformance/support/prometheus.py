@@ -20,7 +20,10 @@ START_SECONDS_MAX = 60
 
 # A name in an expression that no bracket, brace or quotation follows up on: what is left when everything else is taken out.
 WORDS = frozenset(
-    "by without on ignoring group_left group_right and or unless offset bool sum min max avg count count_values stddev stdvar topk bottomk quantile group".split()
+    (
+        "by without on ignoring group_left group_right and or unless offset bool"
+        " sum min max avg count count_values stddev stdvar topk bottomk quantile group"
+    ).split()
 )
 NAME = re.compile(r"[a-zA-Z_:][\w:]*")
 

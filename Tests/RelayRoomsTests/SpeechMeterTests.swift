@@ -67,7 +67,7 @@ struct SpeechMeterTests {
         Case(
             testDescription: "a click of 20 ms every 300 ms", levels: (0..<20).flatMap { _ in frames(20, 5) + frames(280, 90) }, speaks: false),
         Case(testDescription: "steady noise at −45 dBov", levels: frames(10_000, 45), speaks: false),
-        Case(testDescription: "noise that rises to −42 dBov slowly", levels: (0..<500).map { UInt8(80 - min($0 / 10, 38)) }, speaks: false),
+        Case(testDescription: "noise that rises to −42 dBov slowly", levels: (0..<2_000).map { UInt8(80 - min($0 / 50, 38)) }, speaks: false),
         Case(testDescription: "silence", levels: frames(3_000, 127), speaks: false),
         Case(testDescription: "a stream without levels, 0x7F throughout", levels: frames(3_000, 0x7F), speaks: false),
         Case(testDescription: "the voice bit with a level that nobody hears", levels: frames(3_000, 0x80 | 100), speaks: false),

@@ -26,9 +26,16 @@ export function judge(certificate, now) {
   }
   const thresholds = THRESHOLDS[certificate.what] ?? THRESHOLDS.server;
   const level = days < thresholds.critical ? "critical" : days < thresholds.warning ? "warning" : "good";
+  return { level, days, text: textOf(left) };
+}
+
+/** @param {number} left milliseconds, above 0 */
+function textOf(left) {
+  const days = Math.floor(left / DAY_MILLISECONDS);
+  if (days >= 731) return `${Math.floor(days / 365.25)} years left`;
+  if (days >= 1) return `${days} ${days === 1 ? "day" : "days"} left`;
   const hours = Math.floor(left / 3_600_000);
-  const text = days >= 731 ? `${Math.floor(days / 365.25)} years left` : days >= 1 ? `${days} ${days === 1 ? "day" : "days"} left` : hours >= 1 ? `${hours} ${hours === 1 ? "hour" : "hours"} left` : "less than an hour left";
-  return { level, days, text };
+  return hours >= 1 ? `${hours} ${hours === 1 ? "hour" : "hours"} left` : "less than an hour left";
 }
 
 /** The soonest to end first; of those that end together, whom it concerns most. Those whose end is not known come last. */

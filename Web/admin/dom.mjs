@@ -6,7 +6,8 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * @param {string} name of the element
- * @param {Record<string, unknown>} attributes `class`, `aria-…` and so on; `on` holds listeners by event; undefined, null and false are left out, true is empty
+ * @param {Record<string, unknown>} attributes `class`, `aria-…` and so on; `on` holds listeners by event; undefined, null and false are left out,
+ *   true is empty
  * @param {...(Node|string|null)} children
  */
 export function element(name, attributes = {}, ...children) {
@@ -38,7 +39,10 @@ export function setAttribute(node, name, value) {
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
 }
 
-/** A word with a colour. The word says it all; the colour helps to find it. @param {"good"|"fair"|"warning"|"poor"|"critical"|"ended"|"unknown"|"neutral"} level */
+/**
+ * A word with a colour. The word says it all; the colour helps to find it.
+ * @param {"good"|"fair"|"warning"|"poor"|"critical"|"ended"|"unknown"|"neutral"} level
+ */
 export function badge(level, text) {
   return element("span", { class: `badge ${level}` }, text);
 }

@@ -8,7 +8,7 @@ import { roomTable } from "./overview-tables.mjs";
 import { pagePath } from "./paging.mjs";
 import { ofSession } from "./quality.mjs";
 import { roomLink, sessionLink } from "./routes.mjs";
-import { linkCell, qualityCell, Table } from "./table.mjs";
+import { linkCell, qualityCell, Table, textCell } from "./table.mjs";
 import { DetailView, Pager } from "./view.mjs";
 
 export class RoomsView extends DetailView {
@@ -48,7 +48,7 @@ export class SessionsView extends DetailView {
         key: "room",
         label: "Room",
         value: (session) => session.room,
-        cell: (session) => (session.room ? linkCell(roomLink(session.room), session.room) : { signature: "", make: () => document.createTextNode(format.UNKNOWN) }),
+        cell: (session) => (session.room ? linkCell(roomLink(session.room), session.room) : textCell(format.UNKNOWN)),
       },
       { key: "quality", label: "Quality", value: (session) => ofSession(session), cell: (session) => qualityCell(ofSession(session), sessionWord(session)) },
       {

@@ -6,7 +6,7 @@ import { judge, remedy } from "./certificates.mjs";
 import { badge } from "./dom.mjs";
 import * as format from "./format.mjs";
 import { roomLink, sessionLink } from "./routes.mjs";
-import { linkCell, Table } from "./table.mjs";
+import { linkCell, Table, textCell } from "./table.mjs";
 
 export function roomTable({ caption, empty, order }) {
   return new Table({
@@ -41,7 +41,7 @@ export function certificateTable() {
         title: (certificate) => certificate.name,
         cell: (certificate) => {
           const name = format.identityName(certificate.name);
-          return certificate.session ? linkCell(sessionLink(certificate.session), name) : { signature: name, make: () => document.createTextNode(name) };
+          return certificate.session ? linkCell(sessionLink(certificate.session), name) : textCell(name);
         },
       },
       {
@@ -70,7 +70,7 @@ export function certificateTable() {
 const WHAT = { server: "this relay", authority: "an authority", client: "a client" };
 
 /** A node's state in the cluster; what is not known here is shown as it is, without a colour. */
-const NODE_LEVELS = { alive: "good", self: "good", suspect: "warning", draining: "warning", left: "neutral", dead: "critical", unreachable: "critical" };
+const NODE_LEVELS = { up: "good", suspect: "warning", draining: "warning", left: "neutral", down: "critical" };
 
 export function nodeTable() {
   return new Table({

@@ -29,16 +29,17 @@ export class OverviewView {
   };
   #loops = new LoopTable();
   #drops = new ReasonTable({ caption: "Frames dropped, by reason", prefix: "dropped", unit: "frames", empty: "Nothing was dropped since the relay started." });
-  #closes = new ReasonTable({ caption: "WebSockets and connections that ended, by reason", prefix: "closes", unit: "ends", empty: "Nothing has ended yet." });
+  #closes = new ReasonTable({ caption: "WebSockets that ended, by reason", prefix: "closes", unit: "ends", empty: "Nothing has ended yet." });
   #rooms = roomTable({ caption: "The largest rooms", empty: "There is no room at the moment.", order: { key: "participants", descending: true } });
   #certificates = certificateTable();
   #nodes = nodeTable();
+  #more = element("p", {}, element("a", { href: "#/rooms" }, "All rooms"), " · ", element("a", { href: "#/sessions" }, "All sessions"));
   #waiting = element("p", { class: "empty" }, "Waiting for the relay's first word …");
   #content = element(
     "div",
     { hidden: true },
     tiles(...Object.values(this.#tiles)),
-    section("Rooms", this.#rooms.node, element("p", {}, element("a", { href: "#/rooms" }, "All rooms"), " · ", element("a", { href: "#/sessions" }, "All sessions"))),
+    section("Rooms", this.#rooms.node, this.#more),
     section("Certificates near their end", this.#certificates.node),
     section("Event loops", this.#loops.node),
     section("Drops by reason", this.#drops.node),

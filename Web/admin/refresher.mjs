@@ -1,5 +1,6 @@
 /**
- * Asks again while somebody looks: one request at a time, two seconds from its answer to the next, none while the page is hidden, growing pauses after failures.
+ * Asks again while somebody looks: one request at a time, two seconds from its answer to the next, none while the page is hidden, growing pauses
+ * after failures.
  */
 
 import { backoff } from "./backoff.mjs";
@@ -22,7 +23,8 @@ export class Refresher {
 
   /**
    * @param {{load: (signal: AbortSignal) => Promise<unknown>, show: (answer: unknown) => void, fail: (error: Error, retryMilliseconds: number|null) => void,
-   *   page: EventTarget & {hidden: boolean}, random?: () => number, setTimer?: (f: () => void, ms: number) => unknown, clearTimer?: (timer: unknown) => void}} options
+   *   page: EventTarget & {hidden: boolean}, random?: () => number, setTimer?: (f: () => void, ms: number) => unknown,
+   *   clearTimer?: (timer: unknown) => void}} options
    *   `fail` hears null when it will not be tried again: the answer would be the same (`isFinal`).
    */
   constructor({ load, show, fail, page, random = Math.random, setTimer, clearTimer }) {

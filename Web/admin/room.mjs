@@ -8,7 +8,7 @@ import * as format from "./format.mjs";
 import { pagePath } from "./paging.mjs";
 import { ofReception } from "./quality.mjs";
 import { path, sessionLink } from "./routes.mjs";
-import { linkCell, qualityCell, Table } from "./table.mjs";
+import { linkCell, qualityCell, Table, textCell } from "./table.mjs";
 import { DetailView, Facts, Pager } from "./view.mjs";
 
 export class RoomView extends DetailView {
@@ -105,13 +105,11 @@ function participantTable(remove) {
         value: nameOf,
         title: (participant) => participant.identity?.name,
         cell: (participant) =>
-          participant.session
-            ? linkCell(sessionLink(participant.session), nameOf(participant))
-            : { signature: nameOf(participant), make: () => document.createTextNode(nameOf(participant)) },
+          participant.session ? linkCell(sessionLink(participant.session), nameOf(participant)) : textCell(nameOf(participant)),
       },
       { key: "role", label: "Role", value: (participant) => participant.role, text: (participant) => participant.role ?? format.UNKNOWN },
       { key: "state", label: "State", value: standing, text: standing },
-      { key: "streams", label: "Streams", numeric: true, value: (participant) => participant.streams, text: (participant) => format.count(participant.streams) },
+      { key: "streams", label: "Streams", numeric: true, value: ({ streams }) => streams, text: ({ streams }) => format.count(streams) },
       { key: "device", label: "Device", value: (participant) => participant.device, text: (participant) => participant.device ?? format.UNKNOWN },
       { key: "address", label: "Address", value: (participant) => participant.address, text: (participant) => participant.address ?? format.UNKNOWN },
       { key: "since", label: "Session since", value: (participant) => participant.since, text: (participant) => format.moment(participant.since) },
@@ -123,12 +121,10 @@ function participantTable(remove) {
         value: () => "",
         cell: (participant) => ({
           signature: nameOf(participant),
-          make: () =>
-            element(
-              "button",
-              { type: "button", "data-test": "take-out", "aria-label": `Take ${nameOf(participant)} out of the room …`, on: { click: () => remove(participant) } },
-              "Take out …",
-            ),
+          make: () => {
+            const name = `Take ${nameOf(participant)} out of the room …`;
+            return element("button", { type: "button", "data-test": "take-out", "aria-label": name, on: { click: () => remove(participant) } }, "Take out …");
+          },
         }),
       },
     ],

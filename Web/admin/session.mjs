@@ -129,7 +129,9 @@ export class SessionView extends DetailView {
   async #close() {
     const done = await confirm({
       title: "Close this session?",
-      text: "Its WebSocket is closed with 1008 admin, and it leaves its room. A client may connect again with the same certificate; to keep it out, revoke that.",
+      text:
+        "Its WebSocket is closed with 1008 admin, and it leaves its room. A client may connect again with the same certificate; " +
+        "to keep it out, revoke that.",
       action: "Close session",
       perform: () => this.#api.act("DELETE", path`/v1/sessions/${this.#session}`),
     });
@@ -153,6 +155,7 @@ function frameTable() {
 }
 
 function reportTable() {
+  const number = (key, label, text) => ({ key, label, numeric: true, value: (report) => report[key], text: (report) => text(report[key]) });
   return new Table({
     caption: "What the session reports of the streams that it receives",
     empty: "It has reported nothing.",
@@ -160,13 +163,13 @@ function reportTable() {
     columns: [
       { key: "stream", label: "Stream", header: true, value: (report) => report.stream },
       { key: "quality", label: "Quality", value: (report) => ofReport(report), cell: (report) => qualityCell(ofReport(report)) },
-      { key: "received", label: "Received", numeric: true, value: (report) => report.received, text: (report) => format.count(report.received) },
-      { key: "played", label: "Played", numeric: true, value: (report) => report.played, text: (report) => format.count(report.played) },
-      { key: "concealed", label: "Concealed", numeric: true, value: (report) => report.concealedShare, text: (report) => format.share(report.concealedShare) },
-      { key: "late", label: "Late", numeric: true, value: (report) => report.lateShare, text: (report) => format.share(report.lateShare) },
-      { key: "buffer", label: "Buffer", numeric: true, value: (report) => report.bufferMilliseconds, text: (report) => format.milliseconds(report.bufferMilliseconds) },
-      { key: "jitter", label: "Jitter", numeric: true, value: (report) => report.jitterMilliseconds, text: (report) => format.milliseconds(report.jitterMilliseconds) },
-      { key: "bitrate", label: "Bit rate", numeric: true, value: (report) => report.bitrate, text: (report) => format.bitRate(report.bitrate) },
+      number("received", "Received", format.count),
+      number("played", "Played", format.count),
+      number("concealedShare", "Concealed", format.share),
+      number("lateShare", "Late", format.share),
+      number("bufferMilliseconds", "Buffer", format.milliseconds),
+      number("jitterMilliseconds", "Jitter", format.milliseconds),
+      number("bitrate", "Bit rate", format.bitRate),
     ],
   });
 }

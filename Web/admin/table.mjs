@@ -6,7 +6,8 @@ import { badge, element, setAttribute, setText } from "./dom.mjs";
 import { nextOrder, sorted } from "./sorting.mjs";
 
 /**
- * @typedef {{key: string, label: string, value: (row: object) => unknown, text?: (row: object) => string, cell?: (row: object) => {signature: string, make: () => Node},
+ * @typedef {{key: string, label: string, value: (row: object) => unknown, text?: (row: object) => string,
+ *   cell?: (row: object) => {signature: string, make: () => Node},
  *   title?: (row: object) => string|undefined, numeric?: boolean, header?: boolean, prose?: boolean, sortable?: boolean, hiddenLabel?: boolean}} Column
  *   `value` is sorted by; `text` is shown (else the value); `cell` is for more than text: its node is made anew when `signature` changes.
  *   `prose` may be broken into lines.
@@ -36,7 +37,7 @@ export class Table {
     new ResizeObserver(() => {
       const scrolls = this.scroller.scrollWidth > this.scroller.clientWidth;
       setAttribute(this.scroller, "tabindex", scrolls ? "0" : null);
-      setAttribute(this.scroller, "role", scrolls ? "region" : null);
+      setAttribute(this.scroller, "role", scrolls ? "group" : null);
       setAttribute(this.scroller, "aria-label", scrolls ? caption : null);
     }).observe(table);
     this.node = element("div", {}, this.scroller, this.#empty);
@@ -117,6 +118,11 @@ export class Table {
       node.replaceChildren(make());
     });
   }
+}
+
+/** A cell of text alone, where others in its column are links. */
+export function textCell(text) {
+  return { signature: text, make: () => document.createTextNode(text) };
 }
 
 /** A cell that is a link. */

@@ -1,4 +1,7 @@
-/** How long to wait before each try to connect: longer each time, and by chance (full jitter), so that those who lost their relay together do not come back together. */
+/**
+ * How long to wait before each try to connect: longer each time, and by chance (full jitter), so that those who lost their relay together do not come back
+ * together.
+ */
 
 export class Backoff {
   #tries = 0;

@@ -1,5 +1,6 @@
 /**
- * Text among those in a room: a data stream with the codec `text/plain;charset=utf-8` and the source `chat`, one message a frame, with its time as the time of capture.
+ * Text among those in a room: a data stream with the codec `text/plain;charset=utf-8` and the source `chat`, one message a frame, with its time as the
+ * time of capture.
  *
  * The stream is published with the first message. What others write comes once one listens: {@link Chat.open}, or a subscription to all streams.
  */

@@ -30,7 +30,11 @@ export function numberOr(value, fallback, min, max) {
   return isNumber(value, min, max) ? value : fallback;
 }
 
-/** @param {Record<string, unknown>} limits as a relay says them @param {Record<string, number>} defaults for what it does not say @returns {Record<string, number>} */
+/**
+ * @param {Record<string, unknown>} limits as a relay says them
+ * @param {Record<string, number>} defaults for what it does not say
+ * @returns {Record<string, number>}
+ */
 export function limitsFrom(limits, defaults) {
   const checked = { ...defaults };
   for (const name of Object.keys(checked)) checked[name] = numberOr(limits[name], checked[name], 1, 2 ** 32);

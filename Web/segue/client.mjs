@@ -37,7 +37,12 @@ const OF_PUBLICATION = new Set(["keyframe.requested", "layers.wanted", "format.w
 
 export class SegueClient extends EventTarget {
   /** @type {Room | null} */ room = null;
-  /** The only callback for media: bundles and parts are taken apart, duplicates left out. @type {((frame: import("./frames.mjs").Frame) => void) | null} */ onFrame = null;
+  /**
+   * The only callback for media: bundles and parts are taken apart, duplicates left out.
+   *
+   * @type {((frame: import("./frames.mjs").Frame) => void) | null}
+   */
+  onFrame = null;
 
   #options;
   #link;

@@ -1,8 +1,8 @@
 /**
  * The relay's clock as seen from here, by exchanges of `time` (protocol 3.3).
  *
- * Of the last exchanges the one with the shortest round trip decides (RFC 5905 §10 does alike): its error is at most half of that round trip. Older ones count for less,
- * by what two clocks may drift apart meanwhile.
+ * Of the last exchanges the one with the shortest round trip decides (RFC 5905 §10 does alike): its error is at most half of that round trip. Older ones
+ * count for less, by what two clocks may drift apart meanwhile.
  */
 
 const SAMPLES_MAX = 16;

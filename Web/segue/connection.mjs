@@ -16,8 +16,8 @@ const CLOSE_MILLISECONDS_MAX = 2_000;
  * What to do when the relay has ended a session's connection (protocol 8.2).
  *
  * @param {number} code @param {string} reason
- * @returns {"resume"|"anew"|"replaced"|"never"} go on with the session, which is kept; connect for another one; look whether one of our own connections has taken over;
- *   stay away: the same client would fail the same way, or somebody means it
+ * @returns {"resume"|"anew"|"replaced"|"never"} go on with the session, which is kept; connect for another one; look whether one of our own connections
+ *   has taken over; stay away: the same client would fail the same way, or somebody means it
  */
 export function afterClose(code, reason) {
   if (code === NO_CLOSE_FRAME) return "resume";

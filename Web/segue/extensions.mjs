@@ -106,7 +106,11 @@ function writeNTP(view, at, milliseconds) {
   view.setUint32(at + 4, fraction);
 }
 
-/** @param {DataView} view @param {number} at @returns {number} milliseconds since 1970; the upper half of an era is taken as era 0 (1968 to 2036), the lower as era 1 */
+/**
+ * @param {DataView} view
+ * @param {number} at
+ * @returns {number} milliseconds since 1970; the upper half of an era is taken as era 0 (1968 to 2036), the lower as era 1
+ */
 function readNTP(view, at) {
   const era = view.getUint32(at);
   const seconds = (era < 0x8000_0000 ? era + NTP_ERA_SECONDS : era) - NTP_TO_UNIX_SECONDS;

@@ -65,7 +65,10 @@ export class Greeting {
     this.resumeToken = isText(welcome.resumeToken) ? welcome.resumeToken : null;
   }
 
-  /** @param {import("./errors.mjs").SegueError} error @returns {"anew"|"again"|"never"} say hello without resuming; connect again; the next would be refused as well */
+  /**
+   * @param {import("./errors.mjs").SegueError} error
+   * @returns {"anew"|"again"|"never"} say hello without resuming; connect again; the next would be refused as well
+   */
   verdict(error) {
     if (error.code === "resume_refused") return "anew";
     if (error.code === "connection_shared") return ++this.#sharedTries >= SHARED_TRIES_MAX ? "anew" : "again";

@@ -23,7 +23,11 @@ export class Pairs {
     this.ask = ask;
   }
 
-  /** @param {string} peer the identity's name @param {{fingerprint?: string}} [options] @returns {Promise<Record<string, any>>} `pair`, or `request` and `expires` */
+  /**
+   * @param {string} peer the identity's name
+   * @param {{fingerprint?: string}} [options]
+   * @returns {Promise<Record<string, any>>} `pair`, or `request` and `expires`
+   */
   request(peer, { fingerprint = undefined } = {}) {
     return this.ask("pair.request", fingerprint ? { peer, fingerprint } : { peer });
   }

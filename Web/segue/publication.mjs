@@ -39,7 +39,12 @@ const KEY_FRAME_MILLISECONDS_MIN = 500;
 export class Publication extends EventTarget {
   /** The number that its frames carry; another one after a session that could not be resumed. @type {number} */ stream;
   /** @type {"open"|"suspended"|"ended"} */ state = "open";
-  /** The layers that somebody gets, `{spatial, temporal}`; null before the first word of it: everything. @type {{spatial: number, temporal: number}[] | null} */ wanted = null;
+  /**
+   * The layers that somebody gets, `{spatial, temporal}`; null before the first word of it: everything.
+   *
+   * @type {{spatial: number, temporal: number}[] | null}
+   */
+  wanted = null;
   statistics = { frames: 0, bytes: 0, dropped: { backlog: 0, waitingForKey: 0, notConnected: 0, interrupted: 0 } };
 
   /** @type {Map<number, Layer>} */ #layers = new Map();

@@ -74,7 +74,10 @@ export class Received {
     this.#marks.clear();
   }
 
-  /** @param {(stream: number) => boolean} isSubscribed @returns {{stream: number, sequence: number, timestamp: number, layer?: number}[]} the `received` of a `resume` */
+  /**
+   * @param {(stream: number) => boolean} isSubscribed
+   * @returns {{stream: number, sequence: number, timestamp: number, layer?: number}[]} the `received` of a `resume`
+   */
   list(isSubscribed = () => true) {
     const list = [];
     for (const [stream, { layer, sequence, timestamp }] of this.#streams) {

@@ -9,7 +9,8 @@ const PENDING_MAX = 1_024;
 /** These may be done twice without harm, so they are sent again when the connection went before the answer came. */
 const REPEATABLE = new Set([
   "subscribe", "unsubscribe", "keyframe.request", "leave", "mute", "promote", "lock", "authenticate", "pair.list", "pair.devices",
-  "session.init", "session.setCategory", "session.setActive", "interruption.began", "interruption.ended", "route.changed", "playback.pause", "playback.continue",
+  "session.init", "session.setCategory", "session.setActive", "interruption.began", "interruption.ended", "route.changed", "playback.pause",
+  "playback.continue",
   "stream.start", "stream.pause", "stream.stop", "stream.setParameters",
 ]);
 
@@ -77,8 +78,8 @@ export class Requests {
   }
 
   /**
-   * The session goes on over another connection: what was never sent is, what may be done twice is sent again, `settle` answers what the relay's word shows to be done,
-   * and of everything else nobody knows.
+   * The session goes on over another connection: what was never sent is, what may be done twice is sent again, `settle` answers what the relay's word
+   * shows to be done, and of everything else nobody knows.
    *
    * @param {number} lastId of those that were made before
    * @param {(pending: Pending) => Record<string, any> | "again" | undefined} settle

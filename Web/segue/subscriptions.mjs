@@ -19,7 +19,8 @@ export class Subscriptions {
       for (const wish of this.#wishes) for (const number of streams.keys()) wish.streams.delete(number);
       const sources = JSON.stringify(members.sources);
       this.#wishes = this.#wishes.filter(
-        (wish) => wish.members.all === true || wish.streams.size > 0 || (wish.members.sources !== undefined && JSON.stringify(wish.members.sources) !== sources),
+        ({ members: { all, sources: others }, streams: left }) =>
+          all === true || left.size > 0 || (others !== undefined && JSON.stringify(others) !== sources),
       );
     }
     this.#wishes.push({ members, streams });
@@ -62,7 +63,8 @@ export class Subscriptions {
 function numberOf(described, room) {
   for (const stream of room.streams.values()) {
     const identity = room.participants.get(stream.participant)?.identity.name ?? "";
-    if (!room.isOwn(stream.stream) && identity === described.identity && stream.kind === described.kind && stream.source === described.source) return stream.stream;
+    const isIt = identity === described.identity && stream.kind === described.kind && stream.source === described.source;
+    if (isIt && !room.isOwn(stream.stream)) return stream.stream;
   }
   return undefined;
 }

@@ -13,7 +13,10 @@ export class TimeExchange {
   #asked = 0;
   #timer;
 
-  /** @param {{clock: () => number, setTimer: Function, clearTimer: Function}} options @param {(members: Record<string, any>) => Promise<Record<string, any>>} ask */
+  /**
+   * @param {{clock: () => number, setTimer: Function, clearTimer: Function}} options
+   * @param {(members: Record<string, any>) => Promise<Record<string, any>>} ask
+   */
   constructor(options, ask) {
     this.options = options;
     this.ask = ask;

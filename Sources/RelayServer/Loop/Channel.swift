@@ -199,7 +199,9 @@ final class LocalRoom {
     /// What is heard in the streams of this loop's publishers.
     var speech = SpeechMeter()
     /// Who in the room spoke last.
-    var recentSpeakers: [ParticipantID] = []
+    var recentSpeakers: [ParticipantID] = [] { didSet { rankedOrder = nil } }
+    /// By who spoke last, as long as no stream comes or ends: see ``rankedVideo``.
+    var rankedOrder: [StreamSlot]?
     /// Streams of which receiver reports are to be passed on.
     var noted: [StreamSlot] = []
     var isDirty = false

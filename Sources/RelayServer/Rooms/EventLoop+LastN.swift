@@ -61,9 +61,12 @@ extension LocalRoom {
         routes[slot.index].entry.lane == .video && routes[slot.index].entry.info.source != LocalRoom.screen
     }
 
-    /// Streams of which that holds, in the order in which they are given.
+    /// Streams of which that holds, in the order in which they are given; kept until ``rankedOrder`` is taken away.
     var rankedVideo: [StreamSlot] {
-        fanout.order(of: fanout.openSlots.filter { isRanked($0) }, recent: recentSpeakers)
+        if let rankedOrder { return rankedOrder }
+        let order = fanout.order(of: fanout.openSlots.filter { isRanked($0) }, recent: recentSpeakers)
+        rankedOrder = order
+        return order
     }
 
     private static let screen = "screen"

@@ -129,7 +129,8 @@ extension EventLoop {
             tellFormat(room, slot)
         }
         markDirty(room)
-        if membership.standing.all?.lastN != nil { rankVideo(room, for: channel) }
+        let isNews = membership.forwarded == nil || slots.contains { room.fanout.streams[$0.index].lane == .video }
+        if isNews, membership.standing.all?.lastN != nil { rankVideo(room, for: channel) }
     }
 
     /// Tells a client when its connection does not carry what is due to it, and when it does again.

@@ -131,6 +131,7 @@ extension EventLoop {
         }
         room.setRoute(StreamRoute(entry: entry), of: slot)
         if entry.lane == .audio { room.speech.reset(slot) }
+        room.rankedOrder = nil
         armLayerLook()
         return slot
     }
@@ -152,6 +153,7 @@ extension EventLoop {
         let publisher = room.routes[slot.index].entry.publisher
         let isRanked = room.isRanked(slot)
         room.fanout.endStream(slot)
+        room.rankedOrder = nil
         room.routes[slot.index].isRequested = false
         room.routes[slot.index].remote = []
         if room.deliveries != nil { endDeliveries(room, of: stream) }

@@ -11,8 +11,8 @@ extension EventLoop {
     /// Looks at the levels that have come since the last look, some ten times a second, and tells the room's home what is new of them.
     func lookAtSpeech(_ room: LocalRoom) {
         room.speech.look(now: now)
-        let fanout = { (slot: StreamSlot) in room.fanout.isOpen(slot) ? room.routes[slot.index].entry.info.stream : nil }
-        guard let streams = room.speech.report(now: now, streamsMax: limits.speakersMax, stream: fanout) else { return }
+        let identifier = { (slot: StreamSlot) in room.fanout.isOpen(slot) ? room.routes[slot.index].entry.info.stream : nil }
+        guard let streams = room.speech.report(now: now, streamsMax: limits.speakersMax, stream: identifier) else { return }
         post(.speech(room.number, from: index, streams), to: shared.home(of: room.name))
     }
 

@@ -240,7 +240,10 @@ extension EventLoop {
         guard wishes.delivery == .live || membership.deliveryChanges.take(byteCount: 0, now: now) else { throw .pending }
         if case .paced(let wish) = wishes.delivery { try checkVariants(channel, membership, slots, wish) }
         // Nothing can be refused any more.
-        if request.all == true { membership.standing.all = wishes }
+        if request.all == true {
+            membership.standing.all = wishes
+            membership.forwarded = nil
+        }
         if let sources = request.sources { membership.standing.want(sources, wishes) }
         let channels = request.channels ?? 1
         if wishes.delivery == .mixed { slots.removeAll { membership.room.fanout.streams[$0.index].lane == .audio } }

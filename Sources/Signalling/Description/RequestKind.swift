@@ -212,7 +212,7 @@ enum ExampleValues {
     static let aliceInRoom =
         #"{"participant":5,"role":"speaker","displayName":"Alice","muted":["video"],"interrupted":true,"held":true,"route":\#(route),"category":"playAndRecord","mode":"voiceChat","identity":\#(alice)}"#
     static let room =
-        #""room":"demo","participant":5,"role":"speaker","locked":false,"participants":[\#(bobInRoom),\#(aliceInRoom)],"streams":[\#(streamInfo),\#(layered)]"#
+        #""room":"demo","participant":5,"role":"speaker","locked":false,"participants":[\#(bobInRoom),\#(aliceInRoom)],"streams":[\#(streamInfo),\#(layered)],"speakers":[{"participant":4,"stream":1,"level":-23}]"#
     static let pair =
         #"{"pair":"\#(pairNumber)","room":"\#(pairRoom)","basis":"grant","peer":\#(bob),"expires":1762592000000,"statement":"\#(jws)","grant":"\#(jws)"}"#
 }

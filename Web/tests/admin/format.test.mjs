@@ -13,7 +13,8 @@ const table = [
   ["times in milliseconds", format.milliseconds, [[0.1234, "0.123 ms"], [250.4, "250 ms"], [undefined, "–"]]],
   ["drift is signed", format.partsPerMillion, [[4.5, "+4.5 ppm"], [-12, "-12 ppm"], [0, "0 ppm"]]],
   ["durations have two units that stand beside each other", format.duration, [
-    [0, "0 s"], [999, "0 s"], [8_000, "8 s"], [60_000, "1 min"], [725_000, "12 min 5 s"], [3_600_000, "1 h"], [3_605_000, "1 h"], [273_600_000, "3 d 4 h"], [-5, "0 s"],
+    [0, "0 s"], [999, "0 s"], [8_000, "8 s"], [60_000, "1 min"], [725_000, "12 min 5 s"],
+    [3_600_000, "1 h"], [3_605_000, "1 h"], [273_600_000, "3 d 4 h"], [-5, "0 s"],
   ]],
   ["moments are UTC, and what no date can be is not known", format.moment, [[0, "1970-01-01 00:00:00 UTC"], [1e99, "–"], [undefined, "–"]]],
   ["words of the relay", format.words, [["1008_no_hello", "1008 no hello"], ["", "–"], [undefined, "–"]]],

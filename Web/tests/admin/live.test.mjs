@@ -87,7 +87,9 @@ test("a silent connection is lost", async () => {
   assert.equal(sources.open().length, 0);
 });
 
-for (const [status, state, words] of [[403, "refused", /administrators/], [404, "refused", /no live overview/], [503, "waiting", /watchers/], [500, "waiting", /no/]]) {
+const ANSWERS = [[403, "refused", /administrators/], [404, "refused", /no live overview/], [503, "waiting", /watchers/], [500, "waiting", /no/]];
+
+for (const [status, state, words] of ANSWERS) {
   test(`status ${status} is asked for once and leads to ${state}`, async () => {
     const { sources, clock, asked, feed, states } = setting({ answer: problem(status) });
     let text = "";

@@ -14,7 +14,8 @@ function overview(seconds, more = {}) {
 }
 
 test("a rate is the difference by time, and unknown where a counter fell or time stood", () => {
-  for (const [before, now, seconds, expected] of [[10, 30, 2, 10], [10, 10, 2, 0], [30, 10, 2, null], [undefined, 10, 2, null], [10, 20, 0, null], [10, 20, -1, null], [10, 20, NaN, null]]) {
+  const unknown = [[30, 10, 2], [undefined, 10, 2], [10, 20, 0], [10, 20, -1], [10, 20, NaN]].map((given) => [...given, null]);
+  for (const [before, now, seconds, expected] of [[10, 30, 2, 10], [10, 10, 2, 0], ...unknown]) {
     assert.equal(rate(before, now, seconds), expected, `${before} → ${now} in ${seconds} s`);
   }
 });
@@ -49,7 +50,9 @@ test("between two overviews: rates by the relay's clock, dropped frames as a sha
 });
 
 test("across a restart nothing is known, not even where the new counts are higher", () => {
-  const change = between(overview(50, { frames: { in: 1, delivered: 1, bytes: 1, dropped: {} } }), overview(52, { uptimeSeconds: 3, frames: { in: 500, delivered: 500, bytes: 500, dropped: { expired: 9 } } }));
+  const few = { in: 1, delivered: 1, bytes: 1, dropped: {} };
+  const more = { in: 500, delivered: 500, bytes: 500, dropped: { expired: 9 } };
+  const change = between(overview(50, { frames: few }), overview(52, { uptimeSeconds: 3, frames: more }));
   assert.equal(change.restarted, true);
   for (const name of ["framesIn", "framesDelivered", "bytes", "droppedTotal", "droppedShare", "closesTotal"]) assert.equal(change[name], null, name);
 });

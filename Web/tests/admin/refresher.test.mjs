@@ -113,7 +113,9 @@ test("problems (RFC 9457) become errors with their detail; what is no problem do
 
 test("the API asks same-origin JSON uncached, follows no redirect, and tells what went wrong", async () => {
   const asked = [];
-  const answers = [() => new Response('{"rooms":[]}'), () => new Response("oops"), () => new Response(null, { status: 204 }), () => Promise.reject(new TypeError("failed"))];
+  const answers = [
+    () => new Response('{"rooms":[]}'), () => new Response("oops"), () => new Response(null, { status: 204 }), () => Promise.reject(new TypeError("failed")),
+  ];
   const api = new Api(async (path, options) => {
     asked.push([path, options.method, options.cache, options.redirect]);
     return answers.shift()();

@@ -113,7 +113,8 @@ test("§4.3 items of unknown types are skipped", () => {
 });
 
 test("§4.1 the longest frame of each kind is the relay's limit", () => {
-  for (const [kind, limit] of [["audio", "audioFrameBytesMax"], ["video", "videoFrameBytesMax"], ["data", "dataFrameBytesMax"], ["configuration", "dataFrameBytesMax"]]) {
+  for (const [kind, limit] of [["audio", "audioFrameBytesMax"], ["video", "videoFrameBytesMax"], ["data", "dataFrameBytesMax"], ["configuration",
+    "dataFrameBytesMax"]]) {
     const limits = { ...DEFAULT_LIMITS, [limit]: 20 };
     decodeFrame(encodeFrame({ kind, stream: 1, payload: new Uint8Array(4) }), limits);
     const over = encodeFrame({ kind, stream: 1, payload: new Uint8Array(5) });
@@ -123,8 +124,10 @@ test("§4.1 the longest frame of each kind is the relay's limit", () => {
 
 test("a member that no header can hold is refused before it is sent", () => {
   const good = { kind: "audio", stream: 1 };
-  for (const bad of [{ kind: "bundle" }, { stream: -1 }, { stream: 2 ** 32 }, { sequence: 0.5 }, { spatial: 16 }, { temporal: -1 }, { timestamp: NaN }, { packets: [] },
-    { packets: [{ offset: 0, frames: 0, bytes: 1 }] }, { attachments: new Uint8Array(70_000) }, { compositionOffset: 2 ** 31 }, { duration: -1 }, { captureTime: Infinity }]) {
+  for (const bad of [{ kind: "bundle" }, { stream: -1 }, { stream: 2 ** 32 }, { sequence: 0.5 }, { spatial: 16 }, { temporal: -1 },
+    { timestamp: NaN }, { packets: [] },
+    { packets: [{ offset: 0, frames: 0, bytes: 1 }] }, { attachments: new Uint8Array(70_000) }, { compositionOffset: 2 ** 31 }, { duration: -1 },
+      { captureTime: Infinity }]) {
     assert.throws(() => encodeFrame({ ...good, ...bad }), RangeError, JSON.stringify(bad));
   }
 });

@@ -40,7 +40,8 @@ const FIRST_FAILURES = [
   ["the connection is refused", (relay) => (relay.isUp = false), "connect_failed", 0],
   ["the network says nothing", (relay) => (relay.isUp = "silent"), "connect_timeout", 10_000],
   ["hello is not answered", (relay) => (relay.answers.hello = () => "nothing"), "connect_timeout", 10_000],
-  ["the token is refused", (relay) => (relay.answers.hello = () => ({ type: "error", code: "token_refused", message: "old", retry: false })), "token_refused", 0],
+  ["the token is refused", (relay) => (relay.answers.hello = () => ({ type: "error", code: "token_refused", message: "old", retry: false })),
+    "token_refused", 0],
   ["welcome is no welcome", (relay) => (relay.answers.hello = () => ({ type: "welcome", version: 2 })), "protocol", 0],
 ];
 
@@ -150,7 +151,8 @@ test("§3.18 an attempt that resumes and takes too long is not closed: its welco
   assert.equal(late.closed, null, "a close frame could end the session that the relay has just handed over");
   delete relay.answers.hello;
   relay.isUp = "silent";
-  const welcome = { type: "welcome", version: 1, session: "5e55", identity: { name: "a" }, limits: {}, serverTime: 1, node: "fake", resumeToken: "late", resumed: { subscribed: [], published: [], gaps: [] } };
+  const welcome = { type: "welcome", version: 1, session: "5e55", identity: { name: "a" }, limits: {}, serverTime: 1, node: "fake",
+    resumeToken: "late", resumed: { subscribed: [], published: [], gaps: [] } };
   late.receive({ ...welcome, id: late.sent[0].id });
   await settle();
   assert.equal(client.state, "open");
@@ -192,7 +194,8 @@ test("§3.18 refused: hello without resume follows over the same connection, and
   const socket = network.last;
   assert.equal(network.sockets.length, 2);
   assert.deepEqual(socket.of("hello").map((hello) => hello.resume?.token), ["token-1", undefined]);
-  assert.deepEqual(socket.sent.filter((message) => message.type && !["hello", "time"].includes(message.type)).map(({ type }) => type), ["join", "publish", "subscribe"]);
+  assert.deepEqual(socket.sent.filter((message) => message.type && !["hello", "time"].includes(message.type)).map(({ type }) => type), ["join",
+    "publish", "subscribe"]);
   assert.notEqual(publication.stream, before);
   assert.equal(events.filter(([type]) => type === "renewed").length, 1);
   assert.equal(client.room.streams.get(publication.stream).participant, client.room.me);
@@ -380,8 +383,10 @@ test("§4.6 a broken part ends the connection with the place of 1002 above 4000,
 
 test("messages that are none are counted and passed over", async () => {
   const { client, network } = await connected();
-  for (const message of ["", "no json", "[]", "null", '{"type":5}', '{"type":""}', '"x"', hex("10"), hex("2000007F 00000001 00000000 00000000")]) network.last.receive(message);
-  for (const message of [{ type: "a.new.event", of: "a later relay" }, { type: "ok", id: 99_999 }, { type: "error", id: -1 }, { type: "ok" }]) network.last.receive(message);
+  for (const message of ["", "no json", "[]", "null", '{"type":5}', '{"type":""}', '"x"', hex("10"),
+    hex("2000007F 00000001 00000000 00000000")]) network.last.receive(message);
+  for (const message of [{ type: "a.new.event", of: "a later relay" }, { type: "ok", id: 99_999 }, { type: "error", id: -1 },
+    { type: "ok" }]) network.last.receive(message);
   assert.equal(client.statistics.malformed, 9);
   assert.equal(client.state, "open");
   await client.close();

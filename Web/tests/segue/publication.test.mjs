@@ -69,7 +69,8 @@ test("a picture that comes while the connection is behind is dropped, with all u
   picture(9, { key: true });
   picture(10);
   assert.deepEqual(numbers(), [0, 1, 2, 3, 4, 9, 10]);
-  assert.deepEqual(link.sent.slice(1).map((frame) => frame.sequence), [0, 1, 2, 3, 4, 5, 6], "what was never sent has no number: no loss is seen where none hurts");
+  assert.deepEqual(link.sent.slice(1).map((frame) => frame.sequence), [0, 1, 2, 3, 4, 5, 6],
+    "what was never sent has no number: no loss is seen where none hurts");
   assert.equal(publication.statistics.dropped.backlog + publication.statistics.dropped.waitingForKey, 4);
 });
 
@@ -162,7 +163,8 @@ test("§3.18 where pictures are missing, what is kept goes from the key frame on
 
 test("§3.18 layers are resumed each by itself", () => {
   const { publication, link } = published();
-  for (let number = 0; number < 4; number += 1) for (const spatial of [0, 2]) publication.send({ payload: hex("00"), timestamp: number, key: number === 0, spatial });
+  for (let number = 0; number < 4; number += 1) for (const spatial of [0, 2]) publication.send({ payload: hex("00"), timestamp: number,
+    key: number === 0, spatial });
   link.sent = [];
   publication.resume([{ stream: 9, sequence: 2 }, { stream: 9, layer: 2, sequence: 1 }]);
   assert.deepEqual(link.sent.filter(({ kind }) => kind === "video").map(({ spatial, sequence }) => [spatial, sequence]), [[0, 3], [2, 2], [2, 3]]);

@@ -22,7 +22,8 @@ const CHANGES = [
   ["participant.changed", { participant: 5, role: "host", muted: ["audio"] }, (room) => [room.role, room.participants.get(5).muted], ["host", ["audio"]]],
   ["participant.interrupted", { participant: 4, interrupted: true, reason: "default" }, (room) => room.participants.get(4).interruptionReason, "default"],
   ["participant.held", { participant: 4, held: true }, (room) => room.participants.get(4).held, true],
-  ["participant.route", { participant: 4, inputs: [{ type: "headsetMic" }, 5], outputs: "x" }, (room) => room.participants.get(4).route, { inputs: [{ type: "headsetMic" }], outputs: [] }],
+  ["participant.route", { participant: 4, inputs: [{ type: "headsetMic" }, 5], outputs: "x" }, (room) => room.participants.get(4).route,
+    { inputs: [{ type: "headsetMic" }], outputs: [] }],
   ["participant.mode", { participant: 4, category: "playback", mode: "default" }, (room) => room.participants.get(4).category, "playback"],
   ["stream.published", { stream: 3, participant: 4, kind: "video", codec: "vp8", layers: [{ width: 1 }] }, (room) => room.streams.get(3).layers.length, 1],
   ["stream.ended", { stream: 2 }, (room) => room.streams.size, 0],
@@ -52,7 +53,8 @@ test("events with members of any type leave a room that makes sense, and throw n
   const next = generator(99);
   const values = [null, undefined, 0, -1, 2 ** 32, 1.5, NaN, "", "x", [], {}, [null], [{}], true, 4, 5, 2, { name: "n" }, [2], ["audio"]];
   const types = [...CHANGES.map(([type]) => type), "room.admitted", "lobby.left", "constructor", "__proto__", "unknown"];
-  const names = ["participant", "stream", "kind", "codec", "identity", "role", "muted", "streams", "speakers", "inputs", "outputs", "locked", "held", "room", "participants", "layers", "description"];
+  const names = ["participant", "stream", "kind", "codec", "identity", "role", "muted", "streams", "speakers", "inputs", "outputs", "locked", "held",
+    "room", "participants", "layers", "description"];
   const room = Room.from(roomMessage("demo"));
   for (let round = 0; round < 20_000; round += 1) {
     const event = { type: types[next(types.length)] };
@@ -112,7 +114,8 @@ const LOST = [
   ["subscribe", { all: true }, undefined, "answered"],
   ["pair.revoke", { pair: "x" }, undefined, "connection_lost"],
   ["join", { room: "demo" }, { room: roomMessage("demo") }, "answered"],
-  ["publish", { kind: "audio", codec: "opus", source: "microphone" }, { published: [{ stream: 40 }], room: { ...roomMessage("demo"), streams: [{ stream: 40, participant: 5, kind: "audio", codec: "opus", source: "microphone" }] } }, 40],
+  ["publish", { kind: "audio", codec: "opus", source: "microphone" }, { published: [{ stream: 40 }], room: { ...roomMessage("demo"),
+    streams: [{ stream: 40, participant: 5, kind: "audio", codec: "opus", source: "microphone" }] } }, 40],
   ["publish", { kind: "audio", codec: "opus" }, undefined, "answered"],
 ];
 
@@ -181,7 +184,8 @@ test("chat: one data stream that is published with the first message; what other
 test("§3.19 the audio session follows the relay's word, and is made again in another session before anything is published", async () => {
   const { relay, client, socket } = await inRoom();
   const session = (state) => () => ({ type: "ok", session: { state, category: "playAndRecord", mode: "voiceChat", options: 4, paused: false } });
-  Object.assign(relay.answers, { "session.init": session("inactive"), "session.setCategory": session("inactive"), "session.setActive": session("active"), "interruption.began": session("interrupted") });
+  Object.assign(relay.answers, { "session.init": session("inactive"), "session.setCategory": session("inactive"),
+    "session.setActive": session("active"), "interruption.began": session("interrupted") });
   const { audioSession } = client;
   await audioSession.init();
   await audioSession.setCategory("playAndRecord", { mode: "voiceChat", options: 4 });
@@ -216,7 +220,8 @@ test("§3.4 a room that is joined again may have a lobby now: streams are publis
   const events = recorded(publication, "renewed", "keyframe", "ended");
   await client.subscribe({ all: true });
   const notInRoom = () => ({ type: "error", code: "not_in_room", message: "no", retry: false });
-  Object.assign(relay.answers, { join: () => ({ type: "ok", room: "demo", participant: 8, role: "speaker", state: "waiting" }), publish: notInRoom, subscribe: notInRoom });
+  Object.assign(relay.answers, { join: () => ({ type: "ok", room: "demo", participant: 8, role: "speaker", state: "waiting" }), publish: notInRoom,
+    subscribe: notInRoom });
   relay.sessions.clear();
   socket.end(1006);
   await relay.time.advance(300);

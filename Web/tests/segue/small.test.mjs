@@ -28,7 +28,8 @@ test("§3.3 an old exchange gives way to newer ones as clocks may have drifted m
 
 test("§3.3 an answer that cannot be is of no use", () => {
   const clock = new ServerClock();
-  for (const [asked, server, received] of [[5, 1, 4], [0, NaN, 1], [0, Infinity, 1], [0, "1", 1], [0, 1e16, 1]]) assert.equal(clock.add(asked, server, received), false);
+  for (const [asked, server, received] of [[5, 1, 4], [0, NaN, 1], [0, Infinity, 1], [0, "1", 1], [0, 1e16, 1]]) assert.equal(clock.add(asked,
+    server, received), false);
   assert.equal(clock.samples, 0);
 });
 
@@ -77,7 +78,8 @@ test("§3.18 behind a mark frames are duplicates by stream, layer and sequence, 
   received.take(frame(1, 0xffff_ffff));
   received.take(frame(1, 50, 1));
   received.mark();
-  const news = [[frame(1, 0xffff_fffe), false], [frame(1, 0xffff_ffff), false], [frame(1, 50, 1), false], [frame(1, 0), true], [frame(1, 51, 1), true], [frame(9, 1), true]];
+  const news = [[frame(1, 0xffff_fffe), false], [frame(1, 0xffff_ffff), false], [frame(1, 50, 1), false], [frame(1, 0), true], [frame(1, 51, 1),
+    true], [frame(9, 1), true]];
   for (const [each, isNew] of news) assert.equal(received.take(each), isNew, JSON.stringify(each));
   assert.equal(received.duplicates, 3);
   // A publisher that numbers anew is no repetition.
@@ -85,7 +87,8 @@ test("§3.18 behind a mark frames are duplicates by stream, layer and sequence, 
 });
 
 test("§3.14 a code is read as people type it", () => {
-  for (const [typed, code] of [["7kpa-4mxq", "7KPA4MXQ"], [" 7K PA 4M XQ ", "7KPA4MXQ"], ["zsbz-2222", "25822222"], ["7KPA4MX", null], ["7KPA4MXQA", null], ["7KPA4MX1", null], ["", null]]) {
+  for (const [typed, code] of [["7kpa-4mxq", "7KPA4MXQ"], [" 7K PA 4M XQ ", "7KPA4MXQ"], ["zsbz-2222", "25822222"], ["7KPA4MX", null], ["7KPA4MXQA",
+    null], ["7KPA4MX1", null], ["", null]]) {
     assert.equal(normalizedCode(typed), code);
   }
   assert.equal(readableCode("7KPA4MXQ"), "7KPA-4MXQ");
@@ -96,7 +99,8 @@ test("a script closes with the codes that it may: the protocol's own stand above
 });
 
 test("§1.3 the session's address is made of the relay's", () => {
-  for (const [given, made] of [["https://relay.example:8443", "wss://relay.example:8443/v1/session"], ["wss://r/v1/session?compression=text", "wss://r/v1/session?compression=text"],
+  for (const [given, made] of [["https://relay.example:8443", "wss://relay.example:8443/v1/session"], ["wss://r/v1/session?compression=text",
+    "wss://r/v1/session?compression=text"],
     ["https://relay.example/#/r/demo", "wss://relay.example/v1/session"]]) {
     assert.equal(sessionURL(given), made);
   }

@@ -227,7 +227,12 @@ export function roomMessage(room) {
   };
 }
 
-/** Deterministic: the same numbers for the same seed (a 32-bit xorshift). @param {number} seed @returns {(bound: number) => number} whole numbers below the bound */
+/**
+ * Deterministic: the same numbers for the same seed (a 32-bit xorshift).
+ *
+ * @param {number} seed
+ * @returns {(bound: number) => number} whole numbers below the bound
+ */
 export function generator(seed) {
   let state = seed | 0 || 1;
   return (bound) => {
