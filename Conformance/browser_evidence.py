@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Four browsers in one room, measured: what each sees and hears of the others, how old it is, what it costs, and what happens when things go wrong.
 
-    browser_evidence.py [--seconds 10] [--keep FILE] [--screenshots FOLDER]
+    browser_evidence.py [--seconds 10] [--camera 640x360x30] [--keep FILE] [--screenshots FOLDER]
 
 One of the four sits behind an emulated link, where network namespaces and TUN devices are allowed (root). Prints a table: what was measured, its value, what
 is demanded, whether it holds. The exit status is 0 when everything that is demanded holds. Figures are of one machine and one hour: run it where nothing else runs.
@@ -159,6 +159,8 @@ class Evidence:
         ann.browser.run('await segue.client.audioSession.interruptionBegan("default");')
         with timed(self.table, "interruption, until the other shows held"):
             ben.shows(ann, "held")
+        with timed(self.table, "and until nothing is heard any more"):
+            ben.hears(ann, gone=True)
         self.picture("held", ben)
         ann.browser.run("await segue.client.audioSession.interruptionEnded({ shouldResume: true });")
         with timed(self.table, "end of it, until the other hears again"):
@@ -260,7 +262,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 @contextlib.contextmanager
-def prepared(folder: Path, table: Table, seconds: float, screenshots: Path | None) -> Iterator[Evidence]:
+def prepared(folder: Path, table: Table, options: argparse.Namespace) -> Iterator[Evidence]:
     with contextlib.ExitStack() as stack:
         started: list[Relay] = []
 
@@ -281,14 +283,20 @@ def prepared(folder: Path, table: Table, seconds: float, screenshots: Path | Non
         callers = []
         for name, hertz, by_certificate in PEOPLE:
             identity = site.identities[name] if by_certificate else None
-            browser = stack.enter_context(Browser.start(folder, name, authorities=[site.authority.certificate], identity=identity, hertz=hertz))
+            browser = stack.enter_context(Browser.start(folder, name, authorities=[site.authority.certificate], identity=identity, hertz=hertz, camera=options.camera))
             callers.append(Caller(browser, name.capitalize(), hertz))
-        yield Evidence(table, seconds, screenshots, site, callers, ports, link, start_relay)
+        yield Evidence(table, options.seconds, options.screenshots, site, callers, ports, link, start_relay)
+
+
+def camera(text: str) -> tuple[int, int, int]:
+    width, height, rate = (int(part) for part in text.split("x"))
+    return width, height, rate
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=10, help="how long pictures, ages and CPU are measured")
+    parser.add_argument("--camera", type=camera, metavar="WIDTHxHEIGHTxRATE", help="what cameras give, instead of what the page asks for")
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the table there as well")
     parser.add_argument("--screenshots", type=Path, metavar="FOLDER", help="pictures of the views, to be looked at")
     options = parser.parse_args()
@@ -299,7 +307,7 @@ def main() -> int:
     # What runs is ended however this ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     table = Table()
-    with tempfile.TemporaryDirectory(prefix="segue-browsers-") as folder, prepared(Path(folder), table, options.seconds, options.screenshots) as evidence:
+    with tempfile.TemporaryDirectory(prefix="segue-browsers-") as folder, prepared(Path(folder), table, options) as evidence:
         measure(evidence)
     print(table)
     if options.keep:
@@ -320,8 +328,8 @@ def measure(evidence: Evidence) -> None:
     evidence.flow(4)
     evidence.tones(4)
     evidence.transports()
-    evidence.layouts()
     evidence.narrow_link()
+    evidence.layouts()
     for caller in callers[2:]:
         caller.browser.click("leave")
     faults = [f"{caller.name}: {fault}" for caller in callers for fault in caller.browser.faults()]

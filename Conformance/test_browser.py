@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(not is_there(), reason="no Chromium with its driver: Deploy/install test"),
 ]
 
-ROOM = "demo"
+ROOM = "lounge"
 WHEN_CUT_OFF = r"WebSocket|ERR_CONNECTION|ERR_HTTP2|net::ERR"
 # Of WebDriver's keys (W3C WebDriver §17.4.2).
 ENTER = "\ue007"

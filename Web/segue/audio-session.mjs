@@ -79,6 +79,11 @@ export class AudioSession extends EventTarget {
   /** The device took the audio. @param {string} [reason] */
   interruptionBegan(reason = "default") {
     this.#wish.interrupted = reason;
+    // At once: media that is sent half a second from now ends the interruption for the relay (protocol 3.19).
+    if (this.state === "active") {
+      this.state = "interrupted";
+      this.#changed();
+    }
     return this.#ask("interruption.began", { reason });
   }
 

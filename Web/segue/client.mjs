@@ -186,6 +186,7 @@ export class SegueClient extends EventTarget {
     const sender = {
       send: (bytes) => this.#sender.send(bytes),
       backlog: () => this.#sender.backlogMilliseconds,
+      flows: () => this.audioSession.flows,
       clock: this.#options.clock,
       close: (publication) => this.#unpublish(publication),
     };
@@ -250,7 +251,7 @@ export class SegueClient extends EventTarget {
   }
 
   get statistics() {
-    const dropped = { backlog: 0, waitingForKey: 0, notConnected: 0 };
+    const dropped = { backlog: 0, waitingForKey: 0, notConnected: 0, interrupted: 0 };
     for (const publication of this.#publications.values()) for (const name of Object.keys(dropped)) dropped[name] += publication.statistics.dropped[name];
     return {
       roundTripMilliseconds: this.#time.clock.roundTripMilliseconds,

@@ -45,7 +45,7 @@ export class Publication extends EventTarget {
    * @type {{spatial: number, temporal: number}[] | null}
    */
   wanted = null;
-  statistics = { frames: 0, bytes: 0, dropped: { backlog: 0, waitingForKey: 0, notConnected: 0 } };
+  statistics = { frames: 0, bytes: 0, dropped: { backlog: 0, waitingForKey: 0, notConnected: 0, interrupted: 0 } };
 
   /** @type {Map<number, Layer>} */ #layers = new Map();
   #configured = false;
@@ -54,6 +54,7 @@ export class Publication extends EventTarget {
    * @param {object} sender what it sends with
    * @param {(bytes: Uint8Array) => boolean} sender.send
    * @param {() => number} sender.backlog milliseconds
+   * @param {() => boolean} sender.flows whether the audio session lets sound and pictures go
    * @param {() => number} sender.clock
    * @param {(publication: Publication) => Promise<void>} sender.close
    * @param {Record<string, any>} members of its `publish`
@@ -114,6 +115,11 @@ export class Publication extends EventTarget {
     if (this.state === "ended") return false;
     const layer = this.#layer(frame.spatial ?? 0);
     const key = frame.key === true;
+    if (this.kind !== "data" && !this.sender.flows()) {
+      layer.needsKey = this.kind === "video";
+      this.statistics.dropped.interrupted += 1;
+      return false;
+    }
     if (this.kind === "video" && this.#givesWay(layer, frame, key)) return false;
     if (!this.#configured) this.configure(new Uint8Array(0));
     const now = this.sender.clock();

@@ -7,13 +7,14 @@ import { hex } from "./support/relay-frames.mjs";
 
 /** A publication whose connection is the test's: what it takes, and how far behind it is. */
 function published(kind = "video") {
-  const link = { now: 0, backlog: 0, isOpen: true, sent: [], unpublished: [] };
+  const link = { now: 0, backlog: 0, isOpen: true, flows: true, sent: [], unpublished: [] };
   const sender = {
     send: (bytes) => {
       if (link.isOpen) link.sent.push(decodeFrame(bytes));
       return link.isOpen;
     },
     backlog: () => link.backlog,
+    flows: () => link.flows,
     clock: () => link.now,
     close: async (publication) => void link.unpublished.push(publication.stream),
   };
@@ -235,4 +236,27 @@ test("a client's pictures give way by what its WebSocket has not passed on", asy
   video.send({ payload: new Uint8Array(5_000), timestamp: 60_000 });
   assert.deepEqual(events, [["keyframe", { layer: 0 }]]);
   await client.close();
+});
+
+test("§3.19 nothing of sound and pictures goes while the audio session does not let it; pictures begin again with a key frame; data goes all the time", () => {
+  const video = published();
+  const events = recorded(video.publication, "keyframe");
+  video.picture(0);
+  video.link.flows = false;
+  assert.equal(video.picture(1), false);
+  video.link.flows = true;
+  assert.equal(video.picture(2), false);
+  assert.equal(events.length, 1);
+  assert.equal(video.picture(3, { key: true }), true);
+  assert.deepEqual(video.numbers(), [0, 3]);
+  assert.deepEqual(video.publication.statistics.dropped, { backlog: 0, waitingForKey: 1, notConnected: 0, interrupted: 1 });
+
+  const [audio, data] = [published("audio"), published("data")];
+  for (const { link, picture, publication } of [audio, data]) {
+    link.flows = false;
+    assert.equal(picture(0), publication.kind === "data");
+    link.flows = true;
+    assert.equal(picture(1), true);
+  }
+  assert.deepEqual([audio.numbers(), data.numbers()], [[1], [0, 1]]);
 });
