@@ -235,7 +235,7 @@ def test_clients_join_and_publish_again_at_another_relay_when_theirs_goes_away(s
                     made.wait_for(f"{who} at the other relay", lambda event, who=who: event["event"] == "renewed" and event["name"] == who)
             status = goes_on(made)
             assert status["states"] == ["open", "open"]
-            assert status["participants"] == 2
+            made.status_when("both in the room", lambda now: now["participants"] == 2)
             assert status["repeated"] == status["broken"] == 0
             assert not [event for event in made.events if event["event"] in ("rejoin-refused", "ended")]
         finally:

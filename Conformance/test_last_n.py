@@ -191,6 +191,7 @@ def test_who_comes_back_is_told_what_is_forwarded(setting: Setting) -> None:
     play(cameras, again, lambda: forwarded(again) == [cameras[1].video] and cameras[1].video in pictures(again))
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("members", [{"all": True, "lastN": 0}, {"all": True, "lastN": 65}, {"streams": [1], "lastN": 2}, {"sources": ["camera"], "lastN": 2}])
 def test_last_n_is_of_all_and_from_1_to_64(setting: Setting, members: dict) -> None:
     ann = camera(setting, "ann")

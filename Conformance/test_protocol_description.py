@@ -247,10 +247,10 @@ def carried(request_type: str, member: str | None = None) -> dict:
     """The first example with that member, without the other optional ones: so that a refusal can only be the member's."""
     schema = DESCRIBED.messages[request_type]["payload"]
     example = next(example for example in DESCRIBED.examples(request_type) if member is None or member in example)
-    kept = {*schema["required"], member} | set({"subscribe": ["sources"], "unsubscribe": ["streams"]}.get(request_type, []) if member != "all" else [])
-    # Members of a delivery go with that only.
+    kept = {*schema["required"], member} | set({"subscribe": ["sources"], "unsubscribe": ["streams"]}.get(request_type, []) if member not in ("all", "lastN") else [])
+    # Members of a delivery go with that only, and who spoke last is asked of everybody.
     if request_type == "subscribe":
-        kept |= {"late": {"delivery"}, "profile": {"delivery"}, "delay": {"delivery"}, "channels": {"delivery", "all"}}.get(member, set())
+        kept |= {"late": {"delivery"}, "profile": {"delivery"}, "delay": {"delivery"}, "channels": {"delivery", "all"}, "lastN": {"all"}}.get(member, set())
     sources = {"sources": ["screen"], "streams": [1]}
     whole = {**({name: sources[name] for name in kept if name in sources}), **example}
     return {name: value for name, value in whole.items() if name in kept}
@@ -481,6 +481,6 @@ def test_a_run_with_a_message_that_is_not_described_fails_and_names_the_test(tmp
     result = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": str(folder)}, cwd=tmp_path, capture_output=True, text=True, timeout=110, check=False
     )
-    assert result.returncode == 1 and "1 passed" in result.stdout, result.stdout + result.stderr
+    assert result.returncode == 8 and "1 passed" in result.stdout, result.stdout + result.stderr
     assert "test_that_passes: the relay said" in result.stdout
     assert "1 control messages, of 1 of the" in result.stdout, "what is as described is counted"
