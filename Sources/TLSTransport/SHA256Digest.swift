@@ -24,10 +24,7 @@ package struct SHA256Digest: Hashable, Sendable {
     }
 
     /// 64 lower-case hexadecimal digits.
-    package var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    package var hex: String { hexadecimal(bytes) }
 
     package static func == (left: SHA256Digest, right: SHA256Digest) -> Bool {
         left.words == right.words
@@ -39,6 +36,12 @@ package struct SHA256Digest: Hashable, Sendable {
         hasher.combine(words.2)
         hasher.combine(words.3)
     }
+}
+
+/// Two lower-case digits for each byte.
+package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }
 
 /// HKDF-Expand with HMAC-SHA-256 for one block of output (RFC 5869 §2.3): `T(1) = HMAC(secret, info ‖ 0x01)`.

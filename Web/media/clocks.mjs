@@ -2,11 +2,6 @@
 //
 // Local time is milliseconds of performance.now(); a timestamp is ticks of a stream's timescale that wrap at 2³² (Sources/PROTOCOL.md, 4.1).
 
-/** The difference a − b of two wrapping timestamps, in ticks: −2³¹ … 2³¹ − 1 (RFC 1982). */
-export function ticksBetween(a, b) {
-  return (a - b) | 0;
-}
-
 /** Milliseconds as wrapping ticks of a timescale. */
 export function ticksOf(milliseconds, timescale) {
   return Math.round((milliseconds * timescale) / 1000) >>> 0;

@@ -1,7 +1,8 @@
 // What is heard: each audio stream's packets are decoded and go to the worklet, where the jitter buffers are; its reports say what was played, and when.
 
 import { AudioStreamDecoder, decoderConfiguration } from "./decode-audio.mjs";
-import { ClockMap, ticksBetween } from "./clocks.mjs";
+import { serialDistance } from "../segue/frames.mjs";
+import { ClockMap } from "./clocks.mjs";
 import { levelOfPower, silence } from "./levels.mjs";
 import { Percentiles, RateWindow } from "./statistics.mjs";
 
@@ -207,7 +208,7 @@ export class AudioPlayer extends EventTarget {
     // Of silence hardly a frame comes: what is played then stands for none of them.
     if (!stream.captured || stream.isSilent) return;
     const { timestamp, heardAt } = stream.heard;
-    const captured = stream.captured.captureTime + (ticksBetween(timestamp, stream.captured.timestamp) * 1000) / stream.timescale;
+    const captured = stream.captured.captureTime + (serialDistance(timestamp, stream.captured.timestamp) * 1000) / stream.timescale;
     const latency = this.#client.serverTime(heardAt) - captured;
     stream.latencies.add(latency);
     this.latencies.add(latency);

@@ -24,24 +24,19 @@ final class ListenTickets: Sendable {
     ///
     /// - Returns: `nil` when there are as many as may be.
     func issue(_ ticket: ListenTicket, now: MonotonicInstant) -> String? {
-        var generator = SystemRandomNumberGenerator()
-        let digits = Array("0123456789abcdef".utf8)
-        let text = (0..<ListenTickets.ticketBytes).flatMap { _ in
-            let byte = UInt8.random(in: .min ... .max, using: &generator)
-            return [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
+        let secret = DrawnSecret(byteCount: ListenTickets.ticketBytes)
         let isTaken = tickets.withLock { tickets in
             if tickets.count >= ListenTickets.ticketsMax { tickets = tickets.filter { $0.value.expires > now } }
             guard tickets.count < ListenTickets.ticketsMax else { return false }
-            tickets[SHA256Digest(hashing: text)] = ticket
+            tickets[secret.digest] = ticket
             return true
         }
-        return isTaken ? String(decoding: text, as: UTF8.self) : nil
+        return isTaken ? secret.text : nil
     }
 
     /// What a ticket stands for, once.
     func take(_ text: String, now: MonotonicInstant) -> ListenTicket? {
-        let found = tickets.withLock { $0.removeValue(forKey: SHA256Digest(hashing: Array(text.utf8))) }
+        let found = tickets.withLock { $0.removeValue(forKey: DrawnSecret.digest(of: text)) }
         return found.flatMap { $0.expires > now ? $0 : nil }
     }
 }

@@ -1,6 +1,7 @@
 import HTTPProtocol
 import MediaProtocol
 import RelayBase
+import WebSocketProtocol
 
 /// What makes a channel that is no WebSocket an answer in Ogg: it takes the messages that a WebSocket would be sent, and what is in them goes out as pages.
 final class Listening {
@@ -14,6 +15,8 @@ final class Listening {
     /// What is taken from the log at a time: some packets.
     static let pullBytes = 4 << 10
     private static let samplesPerSecond = 48_000
+    /// As the client of the relay's own messages would read them: not masked, not compressed.
+    private static let rules = WebSocketFrameHeader.Rules(role: .client, allowsCompression: false)
 
     init(_ head: HTTPRequestHead, limits: Limits) {
         self.head = head
@@ -23,7 +26,10 @@ final class Listening {
 
     /// Writes what is whole in ``pulled``.
     func write(into queue: inout ByteQueue) {
-        while let (headBytes, byteCount) = nextMessage(), pulled.count >= headBytes + byteCount {
+        while let header = unsafe try? WebSocketFrameHeader.decode(pulled.readable, rules: Listening.rules),
+            let byteCount = Int(exactly: header.payloadLength), pulled.count - header.encodedLength >= byteCount
+        {
+            let headBytes = header.encodedLength
             let message = unsafe UnsafeRawBufferPointer(rebasing: pulled.readable[headBytes..<(headBytes + byteCount)])
             unsafe write(RawSpan(_unsafeBytes: message), into: &queue)
             pulled.consume(headBytes + byteCount)
@@ -48,18 +54,5 @@ final class Listening {
 
     func end(into queue: inout ByteQueue) {
         writer.end(into: &queue)
-    }
-
-    /// The lengths of the next message's head and payload (RFC 6455 §5.2: a server's, so not masked); `nil` as long as its head is not whole.
-    private func nextMessage() -> (headBytes: Int, byteCount: Int)? {
-        let count = pulled.count
-        guard count >= 2 else { return nil }
-        let short = unsafe Int(pulled.readable[1] & 0x7F)
-        let width = short == 126 ? 2 : short == 127 ? 8 : 0
-        guard count >= 2 + width else { return nil }
-        guard width > 0 else { return (2, short) }
-        // The relay's own messages: none is longer than a frame may be.
-        let length = (0..<width).reduce(0) { length, place in unsafe length << 8 | Int(pulled.readable[2 + place]) }
-        return (2 + width, length)
     }
 }

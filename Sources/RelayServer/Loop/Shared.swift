@@ -236,11 +236,5 @@ final class Admission: Sendable {
 
 /// Names of sessions: 128 bits from the system's generator, so that nobody guesses another's.
 final class SessionIDs: Sendable {
-    func next() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return [generator.next(), generator.next()].map { (half: UInt64) in
-            let digits = String(half, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
+    func next() -> String { DrawnSecret(byteCount: 16).text }
 }

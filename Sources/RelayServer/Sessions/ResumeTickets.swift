@@ -20,20 +20,14 @@ final class ResumeTickets: Sendable {
 
     /// A new token for a session, from the system's generator, and the digest that it is known by here.
     func issue(_ session: Table.Session) -> (token: String, digest: SHA256Digest) {
-        var generator = SystemRandomNumberGenerator()
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for _ in 0..<ResumeTickets.tokenBytes {
-            let byte = UInt8.random(in: .min ... .max, using: &generator)
-            text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        let digest = SHA256Digest(hashing: text)
+        let secret = DrawnSecret(byteCount: ResumeTickets.tokenBytes)
+        let digest = secret.digest
         insert(digest, session)
-        return (String(decoding: text, as: UTF8.self), digest)
+        return (secret.text, digest)
     }
 
     func claim(_ token: String, by owner: ResumeOwner, onlyOn loop: Int?) -> (digest: SHA256Digest, claim: Table.Claim) {
-        let digest = SHA256Digest(hashing: Array(token.utf8))
+        let digest = DrawnSecret.digest(of: token)
         return (digest, shard(of: digest).withLock { $0.claim(digest, by: owner, onlyOn: loop) })
     }
 
