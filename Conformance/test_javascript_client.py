@@ -222,8 +222,8 @@ def test_a_connection_that_says_nothing_is_replaced_by_another_that_resumes(clie
     assert goes_on(made)["repeated"] == 0
 
 
-def test_clients_join_and_publish_again_at_another_relay_when_theirs_goes_away(setting: Setting, tmp_path_factory: pytest.TempPathFactory):
-    leaving, staying = (Relay.start(tmp_path_factory.mktemp(name), **setting.options) for name in ("leaving", "staying"))
+def test_clients_join_and_publish_again_at_another_relay_when_theirs_goes_away(setting: Setting, start_relay: Callable[..., Relay]):
+    leaving, staying = (start_relay(name, **setting.options) for name in ("leaving", "staying"))
     with Breakable(leaving) as sending, Breakable(leaving) as receiving:
         made = Clients(setting, sending.relay, receiving.relay, "moving")
         try:
