@@ -358,6 +358,44 @@ def test_the_script_starts_what_it_needs_and_leaves_nothing(ending: str, tmp_pat
     assert (tmp_path / "kept/relay.log").exists()
 
 
+# In the program's place: the first part's report is there two seconds later than the others'.
+LATE = """#!/usr/bin/env python3
+import os, signal, subprocess, sys, time
+program, arguments = {program!r}, sys.argv[1:]
+if arguments[0] != "load" or "1/2" not in arguments:
+    os.execv(program, [program, *arguments])
+place = arguments.index("--report") + 1
+report, arguments[place] = arguments[place], arguments[place] + ".early"
+process = subprocess.Popen([program, *arguments])
+signal.signal(signal.SIGINT, lambda *_: process.send_signal(signal.SIGINT))
+status = process.wait()
+time.sleep(2)
+os.replace(report + ".early", report)
+sys.exit(status)
+"""
+
+
+def test_after_ctrl_c_the_script_waits_for_every_process_whichever_ends_last(tmp_path: Path) -> None:
+    scenario, late = tmp_path / "scenario.json5", tmp_path / "late"
+    scenario.write_text(json.dumps(TALK | {"clients": [TALK["clients"][0] | {"count": 2}, TALK["clients"][1] | {"count": 4}], "lasts": 600}))
+    late.write_text(LATE.format(program=str(binary())))
+    late.chmod(0o755)
+    words = [str(REPOSITORY / "LoadTests/run"), str(scenario), "--processes", "2", "--report", str(tmp_path / "report.json")]
+    process = subprocess.Popen(
+        words, env=os.environ | {"SEGUE_BIN": str(late)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    )
+    try:
+        for line in process.stdout:
+            if "5 of 600 s" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=SECONDS_MAX)
+    finally:
+        process.kill()
+    assert process.returncode == 0, output
+    assert read(tmp_path / "report.json")["parts"] == 2
+
+
 def test_nothing_outlives_a_script_that_is_killed(tmp_path: Path) -> None:
     scenario = tmp_path / "scenario.json5"
     scenario.write_text(json.dumps(TALK | {"lasts": 600}))
