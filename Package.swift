@@ -65,6 +65,8 @@ let package = Package(
         .target(name: "AudioSession", dependencies: ["RelayBase"], swiftSettings: strict + optimized),
         // For apps, on Apple's platforms too: see Sources/IOS-BRIDGE.md.
         swiftTarget("AudioSessionBridge", ["AudioSession"]),
+        // Which nodes there are and which is home to which room.
+        swiftTarget("ClusterProtocol", ["RelayBase", "RelayRooms"]),
         swiftTarget("Signalling", ["RelayBase", "MediaProtocol", "RelayRooms", "AudioSession"]),
         // A whole relay in virtual time: the core as the loops drive it, with clients and links, from one seed.
         // Optimized in debug builds too: what it checks is the core, which is not, and a run takes a quarter of the time.
@@ -76,6 +78,7 @@ let package = Package(
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
         .target(
             name: "TLSTransport", dependencies: ["RelayBase", "Reactor", "COpenSSL"], swiftSettings: strict + uncheckedExclusivity),
+        swiftTarget("NATSTransport", ["RelayBase", "Reactor"]),
         swiftTarget("CertificateAuthority", ["RelayBase", "COpenSSL", "CLinux"]),
         swiftTarget("JOSE", ["RelayBase", "COpenSSL"]),
         swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),
@@ -89,7 +92,7 @@ let package = Package(
             dependencies: [
                 "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "AudioEngine", "RelayRooms", "AudioSession",
                 "Signalling", "Reactor", "CLinux",
-                "TLSTransport", "HTTPTransport", "JOSE", "CertificateAuthority",
+                "TLSTransport", "HTTPTransport", "JOSE", "CertificateAuthority", "ClusterProtocol", "NATSTransport",
             ], swiftSettings: strict + uncheckedExclusivity),
         swiftTarget(
             "RelayClient",

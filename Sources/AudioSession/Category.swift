@@ -1,7 +1,7 @@
 package import RelayBase
 
 /// What a client's session may do, as in `AVAudioSession.Category`.
-package enum Category: String, CaseIterable, Sendable {
+package enum Category: String, CaseIterable, Sendable, Codable {
     case ambient
     case soloAmbient
     case playback
@@ -45,7 +45,7 @@ package enum Category: String, CaseIterable, Sendable {
 }
 
 /// What a session is used for, as in `AVAudioSession.Mode`.
-package enum Mode: String, CaseIterable, Sendable {
+package enum Mode: String, CaseIterable, Sendable, Codable {
     case `default`
     case voiceChat
     case videoChat

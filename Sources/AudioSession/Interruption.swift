@@ -1,5 +1,5 @@
 /// Why a session was interrupted. The first four are `AVAudioSession.InterruptionReason`, the others are the relay's own.
-package enum InterruptionReason: String, CaseIterable, Sendable {
+package enum InterruptionReason: String, CaseIterable, Sendable, Codable {
     case `default`
     case appWasSuspended
     case builtInMicMuted
@@ -23,7 +23,7 @@ package enum RouteChangeReason: Int, CaseIterable, Sendable {
 }
 
 /// Where sound goes in or out, as in `AVAudioSession.Port`.
-package enum PortType: String, CaseIterable, Sendable {
+package enum PortType: String, CaseIterable, Sendable, Codable {
     case builtInMic
     case builtInReceiver
     case builtInSpeaker

@@ -1,5 +1,5 @@
 /// One place where sound goes in or out, as in `AVAudioSessionPortDescription`.
-package struct RoutePort: Hashable, Sendable {
+package struct RoutePort: Hashable, Sendable, Codable {
     /// Longest name, in bytes of UTF-8.
     package static let nameBytesMax = 128
     /// Hertz.
@@ -57,7 +57,7 @@ package struct RoutePort: Hashable, Sendable {
 }
 
 /// Where a client's sound goes in and out, as in `AVAudioSessionRouteDescription`.
-package struct RouteDescription: Hashable, Sendable {
+package struct RouteDescription: Hashable, Sendable, Codable {
     /// On each side.
     package static let portsMax = 16
 

@@ -57,7 +57,7 @@ package struct AccessPolicy: Hashable, Sendable {
 }
 
 /// What a room is like, where the operator says more than the relay's limits do.
-package struct RoomSettings: Hashable, Sendable {
+package struct RoomSettings: Hashable, Sendable, Codable {
     package var hasLobby = false
     /// Kinds of proof that each participant must have given.
     package var requires: ProofSet = []
@@ -77,7 +77,7 @@ package struct RoomSettings: Hashable, Sendable {
 }
 
 /// How somebody may be in a room.
-package struct RoomAdmission: Hashable, Sendable {
+package struct RoomAdmission: Hashable, Sendable, Codable {
     package var role: Role
     package var publish: PublishKinds
     package var settings: RoomSettings

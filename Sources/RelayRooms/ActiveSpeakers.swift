@@ -1,7 +1,7 @@
 package import RelayBase
 
 /// Somebody who speaks in a room.
-package struct ActiveSpeaker: Hashable, Sendable {
+package struct ActiveSpeaker: Hashable, Sendable, Codable {
     package let participant: ParticipantID
     package let stream: UInt32
     /// dBov, −127 to 0: as it was when the speakers changed.

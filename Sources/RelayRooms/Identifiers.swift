@@ -1,5 +1,5 @@
 /// A participant of a room: unique within the process, never used again while it runs.
-package struct ParticipantID: Hashable, Sendable, Comparable {
+package struct ParticipantID: Hashable, Sendable, Comparable, Codable {
     package let value: UInt32
 
     package init(_ value: UInt32) {
@@ -12,7 +12,7 @@ package struct ParticipantID: Hashable, Sendable, Comparable {
 }
 
 /// A room's number within the process: what loops say to each other instead of its name.
-package struct RoomNumber: Hashable, Sendable {
+package struct RoomNumber: Hashable, Sendable, Codable {
     package let value: UInt32
 
     package init(_ value: UInt32) {
@@ -64,7 +64,7 @@ package struct StreamSlot: Hashable, Sendable {
 }
 
 /// The egress lanes of one subscriber in the order in which they are served; control goes before all of them and is not a log.
-package enum Lane: Int, Sendable, CaseIterable {
+package enum Lane: Int, Sendable, CaseIterable, Codable {
     case audio
     case video
     case data

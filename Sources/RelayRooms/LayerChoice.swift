@@ -38,7 +38,7 @@ package struct LayerChoice: Hashable, Sendable {
 }
 
 /// Layers that somebody wants of a stream: of each spatial layer, the temporal layers up to a bound.
-package struct LayerSet: Hashable, Sendable {
+package struct LayerSet: Hashable, Sendable, Codable {
     /// Four bits a spatial layer: 0, or the temporal bound and one.
     private var bits: UInt32 = 0
 

@@ -1,5 +1,5 @@
 /// One step of a stream's ladder: layers that a subscriber may be given, and what they cost.
-package struct LayerOption: Hashable, Sendable {
+package struct LayerOption: Hashable, Sendable, Codable {
     package var spatial: Int
     package var temporal: Int
     package var bitsPerSecond: Int

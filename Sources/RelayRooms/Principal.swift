@@ -50,7 +50,7 @@ package struct PrincipalName: Hashable, Sendable {
 }
 
 /// What proved an identity. A certificate counts the same whether the relay's own TLS or a trusted proxy's took it.
-package struct ProofSet: OptionSet, Hashable, Sendable {
+package struct ProofSet: OptionSet, Hashable, Sendable, Codable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) {
@@ -124,7 +124,7 @@ package enum Role: String, Hashable, Sendable, Codable, CaseIterable {
 }
 
 /// Kinds of streams that somebody may publish at most, whatever role they are given.
-package struct PublishKinds: OptionSet, Hashable, Sendable {
+package struct PublishKinds: OptionSet, Hashable, Sendable, Codable {
     package let rawValue: UInt8
 
     package init(rawValue: UInt8) {

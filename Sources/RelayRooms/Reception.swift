@@ -126,7 +126,7 @@ package struct ReceptionTable: Sendable {
 }
 
 /// How several receivers have a stream. Each counts the same, whatever it says that it has counted.
-package struct ReceptionAggregate: Sendable, Equatable {
+package struct ReceptionAggregate: Sendable, Equatable, Codable {
     package private(set) var receivers = 0
     private var concealedSum = 0.0
     private var lateSum = 0.0

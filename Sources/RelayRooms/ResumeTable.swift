@@ -1,5 +1,5 @@
 /// Whose a session is. Nobody else resumes it, whatever token he shows.
-package struct ResumeOwner: Hashable, Sendable {
+package struct ResumeOwner: Hashable, Sendable, Codable {
     package let name: String
     /// Of the certificate's key; `nil` where only a bearer token proved the name.
     package let fingerprint: String?
@@ -32,7 +32,7 @@ package struct ResumeTable<Digest: Hashable & Sendable>: Sendable {
     }
 
     /// Tells the claims of a token apart.
-    package struct ClaimNumber: Hashable, Sendable {
+    package struct ClaimNumber: Hashable, Sendable, Codable {
         fileprivate let value: UInt64
     }
 

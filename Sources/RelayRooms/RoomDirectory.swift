@@ -18,7 +18,7 @@ package struct MemberAddress: Hashable, Sendable {
 package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
     package struct Member: Sendable {
         package let id: ParticipantID
-        package let address: MemberAddress
+        package internal(set) var address: MemberAddress
         /// The name by which hosts' acts are remembered when the member comes again.
         package let identity: String
         package internal(set) var profile: Profile
@@ -30,14 +30,35 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         package internal(set) var streams: [UInt32] = []
 
         mutating func change(_ change: (inout Profile) -> Void) { change(&profile) }
+
+        /// As its own loop knows a member whom the room's home may not know.
+        package init(
+            id: ParticipantID, address: MemberAddress, identity: String, profile: Profile, role: Role, publishable: PublishKinds, muted: PublishKinds = []
+        ) {
+            self.id = id
+            self.address = address
+            self.identity = identity
+            self.profile = profile
+            self.role = role
+            self.publishable = publishable
+            self.muted = muted
+        }
     }
 
     package struct Stream: Sendable {
         package let id: UInt32
         package let publisher: ParticipantID
-        package let address: MemberAddress
+        package internal(set) var address: MemberAddress
         package let lane: Lane
         package let description: Description
+
+        package init(id: UInt32, publisher: ParticipantID, address: MemberAddress, lane: Lane, description: Description) {
+            self.id = id
+            self.publisher = publisher
+            self.address = address
+            self.lane = lane
+            self.description = description
+        }
     }
 
     package struct Room: Sendable {
@@ -52,7 +73,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         package internal(set) var isLocked = false
         package internal(set) var speakers = ActiveSpeakers()
         var restrictions = RoomRestrictions()
-        var nextStream: UInt32 = 1
+        var nextStream: UInt32
 
         /// The loops that have members, each once.
         package var loops: [Int] {
@@ -79,18 +100,20 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
     }
 
     package internal(set) var rooms: [RoomNumber: Room] = [:]
-    private var numbers: [RoomName: RoomNumber] = [:]
+    var numbers: [RoomName: RoomNumber] = [:]
     let limits: Limits
     /// Numbers and participants of different home loops never meet: each loop counts in steps of the number of loops.
-    private let step: UInt32
-    private var nextRoom: UInt32
-    private var nextParticipant: UInt32
+    let step: UInt32
+    var nextRoom: UInt32
+    var nextParticipant: UInt32
+    /// Of a room that comes into being.
+    var firstStream: UInt32 = 1
 
     package init(limits: Limits, loop: Int, loops: Int) {
         self.limits = limits
         step = UInt32(loops)
-        nextRoom = UInt32(loop) &+ UInt32(loops)
-        nextParticipant = UInt32(loop) &+ UInt32(loops)
+        nextRoom = UInt32(loop)
+        nextParticipant = UInt32(loop)
     }
 
     package func room(named name: RoomName) -> Room? {
@@ -122,12 +145,10 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
             room = known
         } else {
             guard rooms.count < limits.roomsMax else { throw .tooManyRooms }
-            room = Room(number: RoomNumber(nextRoom), name: name)
-            nextRoom &+= step
+            room = Room(number: takeRoomNumber(), name: name, nextStream: firstStream)
             numbers[name] = room.number
         }
-        let id = ParticipantID(nextParticipant)
-        nextParticipant &+= step
+        let id = takeParticipant()
         let member = Member(
             id: id, address: address, identity: identity, profile: profile(id), role: role, publishable: admission.publish,
             muted: room.restrictions.muted(identity))
@@ -221,3 +242,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
         return (room, stream)
     }
 }
+
+extension RoomDirectory.Member: Codable where Profile: Codable {}
+
+extension RoomDirectory.Stream: Codable where Description: Codable {}

@@ -17,4 +17,6 @@ package enum RoomFault: Error, Hashable, Sendable {
     /// The policy does not let the participant publish that kind, whatever its role.
     case kindNotAllowed
     case unknownParticipant
+    /// Another node may have become home to the room meanwhile.
+    case homeUncertain
 }

@@ -1,8 +1,8 @@
 /// What a room's hosts have imposed on identities, as long as the room lives: whoever leaves and comes again, or comes with another device, does not shed it.
 ///
 /// Only hosts make entries. The newest ``identitiesMax`` are kept.
-struct RoomRestrictions: Sendable {
-    private struct Entry {
+struct RoomRestrictions: Sendable, Codable {
+    private struct Entry: Codable {
         let identity: String
         var muted: PublishKinds = []
         var roleMax: Role?

@@ -1,7 +1,7 @@
 package import RelayBase
 
 /// A stream that somebody speaks in.
-package struct SpeakingStream: Hashable, Sendable {
+package struct SpeakingStream: Hashable, Sendable, Codable {
     package let stream: UInt32
     /// dBov, −127 (silence) to 0 (overload).
     package let level: Int

@@ -47,6 +47,7 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         case .role: self = .role
         case .kindNotAllowed: self = .notAllowed
         case .unknownParticipant: self = .unknownParticipant
+        case .homeUncertain: self = .clusterUnavailable
         }
     }
 
@@ -91,6 +92,8 @@ package struct Refusal: Error, Codable, Sendable, Equatable {
         Refusal(code: "room_name", message: "A room's name is 1 to \(bytesMax) of the characters A-Z a-z 0-9 - . _ ~ : @.", retry: false)
     }
     package static let draining = Refusal(code: "draining", message: "The relay is going away; connect again.", retry: true)
+    package static let clusterUnavailable = Refusal(
+        code: "cluster_unavailable", message: "The node that decides about the room cannot be reached: try again.", retry: true)
     package static let pending = Refusal(code: "pending", message: "An earlier request of that kind has not been answered yet.", retry: true)
     package static func badValue(_ member: String) -> Refusal {
         Refusal(code: "bad_value", message: "The member '\(member)' is out of range.", retry: false)

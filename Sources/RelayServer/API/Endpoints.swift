@@ -56,7 +56,9 @@ struct Endpoints {
         guard !shared.readiness.isDraining else { return Endpoints.text(.serviceUnavailable, "draining\n") }
         let stale = shared.readiness.stale.map { "stale: \($0.rawValue)\n" }
         let unsaved = shared.readiness.grantsAreUnsaved ? "unsaved: grants\n" : ""
-        return Endpoints.text(.ok, "ready\n" + stale.joined() + unsaved)
+        if shared.gateway != nil, shared.readiness.clusterNumber == 0 { return Endpoints.text(.serviceUnavailable, "joining the cluster\n") }
+        let cluster = shared.readiness.clusterIsDegraded ? "degraded: cluster\n" : ""
+        return Endpoints.text(.ok, "ready\n" + stale.joined() + unsaved + cluster)
     }
 
     private func metrics() -> Response {

@@ -104,7 +104,9 @@ extension AudioWorker {
             if isWanted { layers[0] = 0 }
             let interest = RemoteInterest(loop: index, room: stream.handle, slot: StreamSlot(0))
             post(
-                .interest(stream.room, stream: stream.id, interest, layers: layers, audio: audio, isWanted: isWanted),
+                .interest(
+                    stream.room, stream: stream.id, interest, layers: layers, audio: audio, isWanted: isWanted,
+                    imported: isWanted && stream.entry.imported != nil ? stream.entry : nil),
                 to: stream.entry.address.loop)
         }
         guard stream.buffers.isEmpty, !stream.isMixed else { return }

@@ -206,7 +206,7 @@ extension EventLoop {
     /// The room's worker hears, with its first interest in a stream, whether the publisher measures.
     func tellMeasurement(_ room: LocalRoom, _ slot: StreamSlot, to loop: Int) {
         let entry = room.routes[slot.index].entry
-        guard loop >= shared.loops, let channel = channels[Handle(packed: entry.address.token)] else { return }
+        guard isWorker(loop), let channel = channels[Handle(packed: entry.address.token)] else { return }
         let isMeasurement = channel.audio?.snapshot?.mode == .measurement
         post(.audioWork(.measure(room.number, stream: entry.info.stream, isMeasurement)), to: loop)
     }
@@ -261,7 +261,7 @@ extension EventLoop {
     func resetBuffers(_ membership: Membership) {
         let room = membership.room
         for stream in membership.published where stream.lane == .audio && !stream.hasEnded && room.fanout.isOpen(stream.slot) {
-            for route in room.routes[stream.slot.index].remote where route.interest.loop >= shared.loops {
+            for route in room.routes[stream.slot.index].remote where isWorker(route.interest.loop) {
                 post(.audioWork(.reset(room.number, stream: stream.id)), to: route.interest.loop)
             }
         }

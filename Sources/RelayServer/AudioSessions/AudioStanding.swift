@@ -57,7 +57,7 @@ final class AudioStanding {
 }
 
 /// What a room sees of a member's audio session.
-struct MemberPresentation: Sendable, Equatable {
+struct MemberPresentation: Sendable, Equatable, Codable {
     /// `nil`: not interrupted.
     var interrupted: InterruptionReason?
     var isHeld = false
@@ -78,7 +78,7 @@ struct MemberPresentation: Sendable, Equatable {
 }
 
 /// What an audio session is for, in the platform's words.
-struct SessionPurpose: Sendable, Equatable {
+struct SessionPurpose: Sendable, Equatable, Codable {
     let category: Category
     let mode: Mode
 }

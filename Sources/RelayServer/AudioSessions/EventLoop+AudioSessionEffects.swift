@@ -161,7 +161,7 @@ extension EventLoop {
                 .participantMode(.init(participant: participant.value, category: purpose.category.rawValue, mode: purpose.mode.rawValue)))
         }
         for message in news.map(\.encoded) {
-            for loop in room.loops {
+            for loop in audience(of: room) {
                 post(.memberPresented(number, participant, isHeld: presentation.isHeld, message: message), to: loop)
             }
         }

@@ -111,16 +111,19 @@ extension ServerConfiguration {
             ["enrolment", "attemptsPerMinute"],
             ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
             ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
+            ["cluster", "servers"], ["cluster", "name"], ["cluster", "trustedCertificates"], ["cluster", "certificate"], ["cluster", "privateKey"],
+            ["cluster", "leaseMilliseconds"], ["cluster", "address"],
             ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"], ["tokens", "leewaySeconds"],
         ] + LimitName.all.map { ["limits", $0.name] }
 
     private static let listPaths: Set<[String]> = [
         ["proxies", "listen"], ["proxies", "networks"], ["proxies", "identities"], ["listen"], ["origins"], ["tls", "clientAuthorities"],
-        ["tls", "revocationLists"],
+        ["tls", "revocationLists"], ["cluster", "servers"],
     ]
     private static let textPaths: Set<[String]> = [
         ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"],
-        ["enrolment", "authority"],
+        ["enrolment", "authority"], ["cluster", "name"], ["cluster", "trustedCertificates"], ["cluster", "certificate"], ["cluster", "privateKey"],
+        ["cluster", "address"],
         ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
         ["node"], ["policy"], ["state"], ["auditLog"], ["web"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
         ["tls", "maximumVersion"],

@@ -29,6 +29,8 @@ package struct ServerConfiguration: Sendable {
     /// The folder of the web client; `nil`: none is served.
     package var webFolder: String?
     package var proxies = ProxySettings()
+    /// The relay is one of several; `nil`: it is alone.
+    package var cluster: ClusterSettings?
     /// Where the relay keeps its signing key and the grants; `nil`: they end with it.
     package var stateFolder: String?
     package var limits = Limits()
@@ -153,6 +155,7 @@ package struct ServerConfiguration: Sendable {
         }
         reader.object("tls") { readTLS(&$0) }
         reader.object("proxies") { proxies.read(&$0) }
+        reader.object("cluster") { cluster = ClusterSettings(&$0) }
         reader.object("tokens") { tokens = TokenSettings(&$0) }
         reader.object("limits") { readLimits(&$0) }
         reader.object("enrolment") { enrolment = EnrolmentConfiguration(&$0, defaults: enrolment) }

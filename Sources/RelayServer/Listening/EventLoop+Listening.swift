@@ -118,7 +118,7 @@ extension EventLoop {
             setDeadline(connection, .distantFuture)
         }
         scheduleChannelTimer(channel)
-        post(.join(beginJoin(channel, 0, name, admission, displayName: nil)), to: shared.home(of: name))
+        postJoin(beginJoin(channel, 0, name, admission, displayName: nil))
         return .later
     }
 

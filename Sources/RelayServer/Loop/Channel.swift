@@ -163,6 +163,7 @@ struct Joining {
     let name: RoomName
     let admission: RoomAdmission
     let policyGeneration: Int
+    let displayName: String?
 }
 
 /// Requests a session may make: refilled evenly, a second's worth at most.
@@ -195,6 +196,8 @@ struct RequestBudget {
 final class LocalRoom {
     let number: RoomNumber
     let name: RoomName
+    /// The loop that decides about it, here or on another node.
+    var home: Int
     var handle = Handle(index: 0, generation: 0)
     var fanout: RoomFanout
     var members: [(participant: ParticipantID, channel: Handle)] = []
@@ -222,11 +225,15 @@ final class LocalRoom {
     /// What subscribers get that the relay makes of the room's sound; `nil` as long as nobody has asked for it.
     var deliveries: RoomDeliveries?
 
-    init(number: RoomNumber, name: RoomName, limits: Limits, budget: ByteBudget) {
+    init(number: RoomNumber, name: RoomName, home: Int, limits: Limits, budget: ByteBudget) {
         self.number = number
         self.name = name
+        self.home = home
         fanout = RoomFanout(limits: limits, budget: budget)
     }
+
+    /// Other loops of the node get streams of other nodes through this one.
+    var isImporting: Bool { fanout.openSlots.contains { !routes[$0.index].remote.isEmpty } }
 
     /// What has come to the logs since the last flush.
     var unflushedBytes: Int { Int(clamping: fanout.appendedBytes &- flushedBytes) }

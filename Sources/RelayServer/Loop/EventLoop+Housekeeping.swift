@@ -23,6 +23,12 @@ extension EventLoop {
             passOnReports(room, steps: &receivers)
         }
         countReporters()
+        if shared.gateway != nil {
+            replicateChanged()
+            expireAbsent()
+            tellEmptied()
+            offerRooms()
+        }
         closeExpiredCertificates()
         expirePairs()
         expireInterruptions()

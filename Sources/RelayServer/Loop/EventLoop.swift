@@ -61,6 +61,8 @@ final class EventLoop {
     var live: [LiveWatcher] = []
     var roomHandles: [RoomNumber: Handle] = [:]
     var home: Rooms
+    /// Of a cluster, what this loop's rooms have to do with other nodes.
+    var clusterHome = ClusterHome()
     var counters = LoopCounters()
     /// How busy the loop has been lately: whether frames are held for bundles.
     var load = LoopLoad()
@@ -306,6 +308,8 @@ final class EventLoop {
     func post(_ message: LoopMessage, to loop: Int) -> Bool {
         if loop == index {
             inbox.append(message)
+        } else if LoopPlace.isForeign(loop) {
+            return postAway(message, to: loop)
         } else if !outbox.post(message, to: loop) {
             counters.requestErrors["mailbox_overflow", default: 0] &+= 1
             return false
@@ -355,15 +359,18 @@ final class EventLoop {
             handleForMembers(message)
         case .resume(let claim): resume(claim)
         case .arrive(let connection, let claim): arrive(connection, claim)
-        case .described(let claim, let joined): complete(claim, joined)
+        case .described(let claim, let joined): described(claim, joined)
         case .reception(let room, let stream, let loop, let aggregate): received(room, stream, from: loop, aggregate)
-        case .interest(let room, let stream, let interest, let layers, let audio, let isWanted):
+        case .interest(let room, let stream, let interest, let layers, let audio, let isWanted, let imported):
+            if let imported { importStream(room, imported) }
             setInterest(room, stream, interest, layers, audio, isWanted)
         case .keyFrameWanted(let room, let stream, let spatial): wantKeyFrame(room, stream, spatial)
         case .ladder(let room, let stream, let ladder): setLadder(room, stream, ladder)
         case .pairing(let mail): pairing(mail)
         case .audioSession(let ask): audioSession(ask)
         case .audioNews(let news): audioNews(news)
+        case .cluster(let mail): cluster(mail)
+        case .place, .away: preconditionFailure("a message for the gateway reached a loop")
         case .audioWork: preconditionFailure("work for a thread that works on sound reached a loop")
         case .toSession(let token, let news): tell(token, news)
         case .httpAnswer(let token, let answer): answered(token, answer)

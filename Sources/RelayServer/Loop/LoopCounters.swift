@@ -16,6 +16,7 @@ struct LoopCounters: Sendable {
     var bytesIn: UInt64 = 0
     var framesWithoutSubscribers: UInt64 = 0
     var framesToOtherLoops: UInt64 = 0
+    var framesToOtherNodes: UInt64 = 0
     var framesFromOtherLoops: UInt64 = 0
     var framesLostBetweenLoops: UInt64 = 0
     var framesAfterEnd: UInt64 = 0
@@ -109,6 +110,7 @@ struct LoopCounters: Sendable {
         bytesIn &+= other.bytesIn
         framesWithoutSubscribers &+= other.framesWithoutSubscribers
         framesToOtherLoops &+= other.framesToOtherLoops
+        framesToOtherNodes &+= other.framesToOtherNodes
         framesFromOtherLoops &+= other.framesFromOtherLoops
         framesLostBetweenLoops &+= other.framesLostBetweenLoops
         framesAfterEnd &+= other.framesAfterEnd

@@ -25,13 +25,13 @@ enum LoopMessage: Sendable {
     case evict(RoomName, ParticipantID?, RelayMessage.RemovalReason)
 
     /// Asks for the room as a member finds it, for whoever resumes its session. Tells nobody anything.
-    case describe(RoomNumber, ParticipantID, for: ResumeClaim)
+    case describe(RoomNumber, ParticipantID, for: ClaimReference)
 
     // To the loop of a session, with the newcomer's connection where that has come from another; see EventLoop+Resume.
     case resume(ResumeClaim)
     case arrive(MovingConnection, ResumeClaim)
     /// `nil`: it is no member any more.
-    case described(ResumeClaim, Joined?)
+    case described(ClaimReference, Joined?)
 
     // To the loop of a member.
     case joined(token: UInt64, requestID: UInt64, Result<Joined, Refusal>)
@@ -50,11 +50,11 @@ enum LoopMessage: Sendable {
     // To every loop that has members of the room.
     case roomEvent(RoomNumber, message: [UInt8], except: ParticipantID?)
     /// Somebody came or went: of no hurry where there is much of it.
-    case presence(RoomNumber, message: [UInt8], except: ParticipantID?)
+    case presence(RoomNumber, PresenceChange, message: [UInt8], except: ParticipantID?)
     case streamAdded(RoomNumber, StreamEntry, message: [UInt8])
     /// `isForced`: the publisher did not ask for it, and is told too.
     case streamEnded(RoomNumber, stream: UInt32, message: [UInt8], isForced: Bool)
-    case memberChanged(RoomNumber, ParticipantID, muted: PublishKinds, message: [UInt8])
+    case memberChanged(RoomNumber, ParticipantID, role: Role, muted: PublishKinds, message: [UInt8])
     /// What is seen of a member's audio session has changed.
     case memberPresented(RoomNumber, ParticipantID, isHeld: Bool, message: [UInt8])
     /// Others speak than before; `recent` is who spoke last.
@@ -63,8 +63,8 @@ enum LoopMessage: Sendable {
 
     // From a loop with subscribers to the loop of the publisher.
     /// `layers`: what subscribers there get or are to get; said again when it changes.
-    /// `audio`: of an audio stream, what the best of them can play.
-    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, audio: WantedFormat?, isWanted: Bool)
+    /// `audio`: of an audio stream, what the best of them can play. `imported`: of a stream of another node, for the loop that gets it for all of them.
+    case interest(RoomNumber, stream: UInt32, RemoteInterest, layers: LayerSet, audio: WantedFormat?, isWanted: Bool, imported: StreamEntry?)
     case keyFrameWanted(RoomNumber, stream: UInt32, spatial: Int)
     /// What the receivers on one loop have reported of late.
     case reception(RoomNumber, stream: UInt32, from: Int, ReceptionAggregate)
@@ -80,6 +80,13 @@ enum LoopMessage: Sendable {
     // To the thread that works on a room's sound, and from it to loops with subscribers.
     case audioWork(AudioWork)
     case audioNews(AudioNews)
+
+    // Between nodes of a cluster; see Cluster.
+    /// To the gateway: a join, for whichever node is home to its room.
+    case place(JoinRequest)
+    /// To the gateway: for another node.
+    case away(to: Int, NodeMessage)
+    case cluster(ClusterMail)
 
     // To a session, wherever it lives; nothing happens when it has ended.
     case toSession(token: UInt64, SessionNews)
@@ -113,7 +120,7 @@ enum SessionNews: Sendable {
     case close(WebSocketCloseCode, reason: String)
 }
 
-struct JoinRequest: Sendable {
+struct JoinRequest: Sendable, Codable {
     let name: RoomName
     let profile: MemberProfile
     let admission: RoomAdmission
@@ -121,18 +128,43 @@ struct JoinRequest: Sendable {
     let requestID: UInt64
 }
 
-struct MemberProfile: Sendable {
+struct MemberProfile: Sendable, Codable {
+    private enum CodingKeys: CodingKey {
+        case identity
+        case displayName
+        case presentation
+    }
+
     let identity: RelayMessage.Identity?
     let displayName: String?
     /// What the room sees of its audio session.
     var presentation = MemberPresentation()
     /// What never changes of the participant as a JSON object, once its number is known: all but the closing brace.
     var encoded: [UInt8] = []
+
+    mutating func encode(as id: ParticipantID) {
+        encoded = RelayMessage.Participant(participant: id.value, identity: identity, displayName: displayName).encoded
+        encoded.removeLast()
+    }
+}
+
+/// Who has come or gone.
+enum PresenceChange: Sendable, Codable {
+    case came(ParticipantID)
+    case left(ParticipantID)
+    /// Neither.
+    case none
+}
+
+/// Whose claim a room is described for: the newcomer's loop has the rest of it.
+struct ClaimReference: Sendable, Codable {
+    let newcomer: MemberAddress
+    let number: ResumeTickets.Table.ClaimNumber
 }
 
 /// What a host asks for.
-struct ModerationRequest: Sendable {
-    enum Act: Sendable {
+struct ModerationRequest: Sendable, Codable {
+    enum Act: Sendable, Codable {
         case mute(ParticipantID, PublishKinds, Bool)
         case remove(ParticipantID)
         case promote(ParticipantID, Role)
@@ -155,15 +187,16 @@ struct ModerationRequest: Sendable {
 }
 
 /// Somebody's place in a lobby.
-struct LobbyPlace: Sendable {
+struct LobbyPlace: Sendable, Codable {
     let room: RoomNumber
     let name: RoomName
-    let home: Int
+    @Place var home: Int
     let participant: ParticipantID
     let role: Role
+    let displayName: String?
 }
 
-struct PublishRequest: Sendable {
+struct PublishRequest: Sendable, Codable {
     let room: RoomNumber
     let participant: ParticipantID
     let address: MemberAddress
@@ -173,29 +206,45 @@ struct PublishRequest: Sendable {
 }
 
 /// A room as a new member finds it.
-struct Joined: Sendable {
+struct Joined: Sendable, Codable {
     let room: RoomNumber
     let name: RoomName
-    let home: Int
+    @Place var home: Int
     let participant: ParticipantID
     let role: Role
     let muted: PublishKinds
     let isLocked: Bool
     /// The participants as a JSON array, made of pieces that were encoded once each: large rooms fill in seconds.
-    let participants: [UInt8]
+    @EmbeddedJSON var participants: [UInt8]
     let streams: [StreamEntry]
     let speakers: [ActiveSpeaker]
     let recentSpeakers: [ParticipantID]
     /// For a host, who waits: messages that go right behind the answer, so that whoever asks anything after it has them all.
-    var lobby: [[UInt8]] = []
+    @EmbeddedJSONList var lobby: [[UInt8]] = []
 }
 
 /// A stream as every loop with members knows it.
-struct StreamEntry: Sendable {
+struct StreamEntry: Sendable, Codable {
+    private enum CodingKeys: CodingKey {
+        case info
+        case lane
+        case publisher
+        case address
+    }
+
     let info: RelayMessage.StreamInfo
     let lane: Lane
     let publisher: ParticipantID
-    let address: MemberAddress
+    /// Where its frames come from, for the loop that has this.
+    var address: MemberAddress
+    /// Of a stream of another node, where it comes from in truth; `nil` for the loop that gets it from there.
+    var imported: ImportedStream?
+}
+
+/// Where a stream of another node comes from, and what the loop that gets it for this node makes the room of.
+struct ImportedStream: Sendable {
+    let origin: MemberAddress
+    let room: RoomName
 }
 
 typealias Rooms = RoomDirectory<MemberProfile, RelayMessage.StreamInfo>

@@ -14,12 +14,15 @@ final class Shared: Sendable {
     let loops: Int
     /// Threads that work on sound. Among mailboxes and rings they come behind the loops.
     let audioWorkers: Int
+    /// The thread that speaks with other nodes, behind all of them; `nil` without a cluster.
+    let gateway: Int?
     let mailboxes: [Mailbox<LoopMessage>]
     let wakes: [EventFD]
     /// `rings[from][to]`.
     let rings: [[MediaRing]]
     let admission: Admission
     let board: MetricsBoard
+    let clusterBoard = ClusterBoard(count: 1, empty: ClusterCounters())
     let audioBoard: AudioBoard
     /// Overviews for administrators.
     let live: LiveDesk
@@ -63,7 +66,9 @@ final class Shared: Sendable {
         loops = configuration.loops
         audioWorkers = configuration.audioWorkers
         live = try LiveDesk(loops: configuration.loops)
-        let threads = configuration.loops + configuration.audioWorkers
+        let local = configuration.loops + configuration.audioWorkers
+        gateway = configuration.cluster == nil ? nil : local
+        let threads = gateway == nil ? local : local + 1
         var wakes: [EventFD] = []
         for _ in 0..<threads { wakes.append(try EventFD()) }
         self.wakes = wakes
@@ -71,12 +76,14 @@ final class Shared: Sendable {
         pairWorker = try PairWorker(
             path: pairing.grantFile, signer: pairing.signer, log: log, readiness: readiness, replies: mailboxes[PairDesk.loop])
         // A ring takes records of up to half its capacity: two of the largest frames. Untouched memory costs nothing.
-        let ringBytes = configuration.loops > 1 ? max(configuration.limits.videoFrameBytesMax * 4, 1 << 20) : 64
+        let ringBytes = configuration.loops > 1 || configuration.cluster != nil ? max(configuration.limits.videoFrameBytesMax * 4, 1 << 20) : 64
         let audioRingBytes = max(configuration.limits.audioFrameBytesMax * 8, 1 << 20)
         rings = (0..<threads).map { from in
             (0..<threads).map { to in
-                let isAudio = (from < configuration.loops) != (to < configuration.loops)
-                let isUsed = from != to && (isAudio || from < configuration.loops)
+                // Workers get sound only; loops, and the gateway beside them, everything.
+                let isWorker = { (place: Int) in place >= configuration.loops && place < local }
+                let isAudio = isWorker(from) != isWorker(to)
+                let isUsed = from != to && (isAudio || !isWorker(from))
                 return MediaRing(capacity: isAudio ? audioRingBytes : isUsed ? ringBytes : 64)
             }
         }
@@ -148,6 +155,18 @@ final class DrainState: Sendable {
     func setGrantsAreUnsaved(_ areUnsaved: Bool) {
         unsavedGrants.store(areUnsaved, ordering: .releasing)
     }
+
+    private let clusterDegraded = Atomic<Bool>(false)
+    /// The node is one of several and cannot reach the others.
+    var clusterIsDegraded: Bool { clusterDegraded.load(ordering: .acquiring) }
+
+    func set(clusterIsDegraded: Bool) { clusterDegraded.store(clusterIsDegraded, ordering: .releasing) }
+
+    private let clusterNode = Atomic<Int>(0)
+    /// The node's number in its cluster; 0: it has none yet, and takes nobody into a room.
+    var clusterNumber: Int { clusterNode.load(ordering: .acquiring) }
+
+    func set(clusterNumber: Int) { clusterNode.store(clusterNumber, ordering: .releasing) }
 
     private let refusedCongestionControls = Atomic<Int>(0)
     /// Listening sockets that did not take the configured congestion control.

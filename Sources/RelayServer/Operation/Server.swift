@@ -43,6 +43,7 @@ package final class Server {
     private var threads: [LoopThread] = []
     private var audioThreads: [LoopThread] = []
     private var liveThread: LoopThread?
+    private var gatewayThread: LoopThread?
     private var signals: SignalReceiver
     private var reloads: Reloads
     private let trust: TrustReload
@@ -160,6 +161,9 @@ package final class Server {
             for worker in 0..<configuration.audioWorkers {
                 audioThreads.append(try LoopThread(name: "segue-audio-\(worker)") { [shared] in Server.runAudioWorker(worker, shared) })
             }
+            if let settings = configuration.cluster, let gateway = shared.gateway {
+                gatewayThread = try LoopThread(name: "segue-cluster") { [shared] in Server.runGateway(gateway, settings, shared) }
+            }
             liveThread = try LoopThread(name: "segue-live") { [shared] in
                 var worker = LiveWorker(shared)
                 worker.run()
@@ -245,6 +249,16 @@ package final class Server {
         for worker in shared.loops..<shared.mailboxes.count { _ = shared.mailboxes[worker].post(.stop) }
         for thread in audioThreads { thread.join() }
         audioThreads = []
+        gatewayThread?.join()
+        gatewayThread = nil
+    }
+
+    private static func runGateway(_ index: Int, _ settings: ClusterSettings, _ shared: Shared) {
+        do {
+            try ClusterGateway(shared: shared, settings: settings, index: index).run()
+        } catch {
+            shared.log.error("cluster_failed", [("fault", "\(error)")])
+        }
     }
 
     private static func runAudioWorker(_ worker: Int, _ shared: Shared) {

@@ -175,7 +175,7 @@ extension EventLoop {
                 guard let text = join.grant, let grant = desk.signer.read(grant: text, now: moment.unixSeconds) else { throw error }
                 try desk.broker.admit(join.fingerprint, to: join.request.name, presenting: grant, at: moment)
             }
-            post(.join(join.request), to: shared.home(of: join.request.name))
+            postJoin(join.request)
         } catch {
             let address = join.request.address
             post(.joined(token: address.token, requestID: join.request.requestID, .failure(Refusal(error))), to: address.loop)

@@ -13,15 +13,17 @@ extension EventLoop {
         }
         let route = room.routes[slot.index]
         guard route.entry.address.loop != index else { return }
-        let layers = room.fanout.wantedLayers(slot)
-        let audio = room.fanout.wantedAudio(slot)
+        let layers = room.routes[slot.index].remote.wanted(with: room.fanout.wantedLayers(slot))
+        let audio = room.routes[slot.index].remote.wantedAudio(with: room.fanout.wantedAudio(slot))
         guard !route.isRequested || layers != route.requestedLayers || audio != route.requestedAudio else { return }
         room.routes[slot.index].isRequested = true
         room.routes[slot.index].requestedLayers = layers
         room.routes[slot.index].requestedAudio = audio
         let interest = RemoteInterest(loop: index, room: room.handle, slot: slot)
         post(
-            .interest(room.number, stream: route.entry.info.stream, interest, layers: layers, audio: audio, isWanted: true),
+            .interest(
+                room.number, stream: route.entry.info.stream, interest, layers: layers, audio: audio, isWanted: true,
+                imported: route.entry.imported == nil ? nil : route.entry),
             to: route.entry.address.loop)
         // What is cached of a layer that no longer comes goes stale unseen.
         for spatial in 0..<LayerChoice.layersMax where route.requestedLayers[spatial] != nil && layers[spatial] == nil {
@@ -32,7 +34,7 @@ extension EventLoop {
     /// Lets go of the streams of other loops that nobody here wants any more, and of layers.
     func releaseInterest(_ room: LocalRoom) {
         for slot in room.fanout.openSlots where room.routes[slot.index].isRequested {
-            guard room.fanout.streams[slot.index].subscribers == 0 else {
+            guard room.fanout.streams[slot.index].subscribers == 0, room.routes[slot.index].remote.isEmpty else {
                 requestInterest(room, slot)
                 continue
             }
@@ -47,7 +49,7 @@ extension EventLoop {
     func withdrawInterest(_ room: LocalRoom, _ route: StreamRoute) {
         let interest = RemoteInterest(loop: index, room: room.handle, slot: StreamSlot(0))
         post(
-            .interest(room.number, stream: route.entry.info.stream, interest, layers: LayerSet(), audio: nil, isWanted: false),
+            .interest(room.number, stream: route.entry.info.stream, interest, layers: LayerSet(), audio: nil, isWanted: false, imported: nil),
             to: route.entry.address.loop)
     }
 
@@ -58,6 +60,7 @@ extension EventLoop {
         defer {
             tellDemand(room, slot)
             tellFormat(room, slot)
+            followImport(room, slot)
         }
         guard let (place, isNew) = room.routes[slot.index].remote.note(interest, isWanted: isWanted) else { return }
         room.routes[slot.index].remote[place].audio = audio
@@ -113,5 +116,6 @@ extension EventLoop {
     func setLadder(_ number: RoomNumber, _ stream: UInt32, _ ladder: [LayerOption]) {
         guard let room = room(number), let slot = room.fanout.slot(of: stream) else { return }
         room.fanout.setLadder(slot, ladder)
+        for remote in room.routes[slot.index].remote { sendLadder(room, slot, to: remote.interest.loop) }
     }
 }

@@ -29,7 +29,7 @@ extension EventLoop {
 
     /// Everybody is out, the lobby included; nobody is left who could be told of the others.
     func announceEnd(of room: Rooms.Room, _ reason: RelayMessage.RemovalReason) {
-        for loop in room.loops { post(.roomEnded(room.number, reason), to: loop) }
+        for loop in audience(of: room) { post(.roomEnded(room.number, reason), to: loop) }
         for member in room.waiting { post(.removed(token: member.address.token, room.number, member.id, reason), to: member.address.loop) }
     }
 

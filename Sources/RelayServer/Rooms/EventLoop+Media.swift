@@ -5,9 +5,11 @@ import RelayRooms
 import Signalling
 import WebSocketProtocol
 
-/// What goes before a frame in a ring between loops.
+/// What goes before a frame in a ring between loops, and between nodes.
 struct RingRecord {
     static let headerBytes = 16
+    /// Above the slot, where a record is for another node: its loop.
+    private static let slotBits: UInt32 = 12
 
     var room: Handle
     var slot: StreamSlot
@@ -22,11 +24,26 @@ struct RingRecord {
         self.group = group
     }
 
+    /// The same for a loop of another node, on its way to the gateway.
+    func to(_ place: Int) -> RingRecord {
+        var record = self
+        record.slot = StreamSlot(place << Int(RingRecord.slotBits) | slot.index)
+        return record
+    }
+
+    /// Takes the place that it is for out of a record.
+    mutating func takePlace() -> Int {
+        let place = slot.index >> Int(RingRecord.slotBits)
+        slot = StreamSlot(slot.index & (1 << Int(RingRecord.slotBits) - 1))
+        return place
+    }
+
     init(reading bytes: UnsafeRawBufferPointer) {
-        room = unsafe Handle(packed: bytes.load(fromByteOffset: 0, as: UInt64.self))
-        slot = unsafe StreamSlot(Int(bytes.load(fromByteOffset: 8, as: UInt32.self)))
-        traits = unsafe FrameTraits(rawValue: bytes.load(fromByteOffset: 12, as: UInt16.self))
-        group = unsafe GroupStamp(bits: bytes.load(fromByteOffset: 14, as: UInt16.self))
+        // From another node they lie where they lie.
+        room = unsafe Handle(packed: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+        slot = unsafe StreamSlot(Int(bytes.loadUnaligned(fromByteOffset: 8, as: UInt32.self)))
+        traits = unsafe FrameTraits(rawValue: bytes.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
+        group = unsafe GroupStamp(bits: bytes.loadUnaligned(fromByteOffset: 14, as: UInt16.self))
     }
 
     func write(into bytes: UnsafeMutableRawBufferPointer) {
@@ -149,6 +166,15 @@ extension EventLoop {
 
     private func write(_ bytes: UnsafeRawBufferPointer, _ traits: FrameTraits, _ group: GroupStamp, to interest: RemoteInterest) -> Bool {
         let record = RingRecord(room: interest.room, slot: interest.slot, traits: traits, group: group)
+        if LoopPlace.isForeign(interest.loop) {
+            guard let gateway = shared.gateway,
+                let room = unsafe ringsOut.reserve(record.to(interest.loop), byteCount: bytes.count, to: gateway)
+            else { return false }
+            unsafe room.copyMemory(from: bytes)
+            ringsOut.commit(to: gateway)
+            counters.framesToOtherNodes &+= 1
+            return true
+        }
         guard let room = unsafe ringsOut.reserve(record, byteCount: bytes.count, to: interest.loop) else { return false }
         unsafe room.copyMemory(from: bytes)
         ringsOut.commit(to: interest.loop)
@@ -161,7 +187,7 @@ extension EventLoop {
     func drainRings() {
         for sender in 0..<shared.rings.count where sender != index {
             let ring = shared.rings[sender][index]
-            let isLoops = sender < shared.loops
+            let isLoops = !isWorker(sender)
             repeat {
                 while let record = unsafe ring.peek() {
                     if unsafe isLoops || !MixRecord.isOne(record) { unsafe receive(record) } else { unsafe receiveMix(record) }
@@ -178,10 +204,18 @@ extension EventLoop {
         let frame = unsafe UnsafeRawBufferPointer(rebasing: record[RingRecord.headerBytes...])
         guard let media = try? unsafe MediaHeader(parsing: frame), media.stream.rawValue == room.fanout.streams[header.slot.index].id else { return }
         counters.framesFromOtherLoops &+= 1
+        if !room.routes[header.slot.index].remote.isEmpty { unsafe passOn(frame, header, room) }
         let start = header.traits.contains(.replayed) ? header.group.start(now: now) : nil
         guard unsafe room.fanout.append(frame, slot: header.slot, traits: header.traits, since: start, now: now) == .queued else { return }
         markDirty(room)
         if !room.openGaps.isEmpty, header.traits.contains(.key) { unsafe closeGaps(room, header.slot, frame) }
+    }
+
+    /// Of a stream of another node, the other loops of this one get theirs from here.
+    private func passOn(_ frame: UnsafeRawBufferPointer, _ header: RingRecord, _ room: LocalRoom) {
+        for place in 0..<room.routes[header.slot.index].remote.count where room.routes[header.slot.index].remote[place].takes(header.traits) {
+            unsafe copy(frame, header.traits, room, header.slot, remote: place, group: header.group)
+        }
     }
 
     /// Asks publishers for the key frames that are wanted and may be asked for now.

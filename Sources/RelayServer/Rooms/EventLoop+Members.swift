@@ -17,13 +17,13 @@ extension EventLoop {
         case .memberEvent(let token, let room, let participant, let message):
             guard let channel = channels[Handle(packed: token)], channel.membership?.isOf(room, participant) == true else { return }
             sendText(channel, message)
-        case .memberChanged(let room, let participant, let muted, let message):
-            memberChanged(room, participant, muted: muted)
+        case .memberChanged(let room, let participant, let role, let muted, let message):
+            memberChanged(room, participant, role: role, muted: muted)
             tell(room, message, except: nil)
         case .memberPresented(let room, let participant, let isHeld, let message): memberPresented(room, participant, isHeld: isHeld, message)
         case .roomEnded(let room, let reason): roomEnded(room, reason)
         case .roomEvent(let room, let message, let except): tell(room, message, except: except)
-        case .presence(let room, let message, let except): tellPresence(room, message, except: except)
+        case .presence(let room, _, let message, let except): tellPresence(room, message, except: except)
         case .speakers(let room, let recent, let message): speakersChanged(room, recent, message)
         case .streamAdded(let room, let entry, let message): streamAdded(room, entry, message)
         case .streamEnded(let room, let stream, let message, let isForced): streamEnded(room, stream, message, isForced: isForced)
@@ -84,8 +84,14 @@ extension EventLoop {
         // The connection may have been lost while the join was under way.
         if channel.isParked { room.fanout.park(Int(subscriber.index)) }
         room.members.append((joined.participant, channel.handle))
+        let displayName =
+            switch channel.state {
+            case .joining(let joining): joining.displayName
+            case .waiting(let place, _): place.displayName
+            case .awaitingHello, .ready, .inRoom: String?.none
+            }
         let membership = Membership(
-            room: room, home: joined.home, participant: joined.participant, subscriber: subscriber, admission: admission,
+            room: room, participant: joined.participant, displayName: displayName, role: joined.role, subscriber: subscriber, admission: admission,
             spent: channel.spentBitRate, budget: budget, now: now)
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
@@ -96,15 +102,36 @@ extension EventLoop {
 
     /// This loop's share of the room, made when its first member comes.
     private func localRoom(_ joined: Joined) -> LocalRoom? {
-        if let handle = roomHandles[joined.room] { return rooms[handle] }
-        let room = LocalRoom(number: joined.room, name: joined.name, limits: limits, budget: budget)
+        if let room = room(joined.room) {
+            // As long as it only got streams for other loops it had no others.
+            if room.members.isEmpty { opened(room, joined) }
+            return room
+        }
+        guard let room = makeRoom(joined.room, joined.name, home: joined.home) else { return nil }
+        opened(room, joined)
+        return room
+    }
+
+    private func opened(_ room: LocalRoom, _ joined: Joined) {
+        room.home = joined.home
+        room.recentSpeakers = joined.recentSpeakers
+        for entry in joined.streams where room.fanout.slot(of: entry.info.stream) == nil { addStream(room, entry) }
+        tellGateway(.opened(room.number, room.name, from: Place(wrappedValue: index)))
+    }
+
+    func makeRoom(_ number: RoomNumber, _ name: RoomName, home: Int) -> LocalRoom? {
+        let room = LocalRoom(number: number, name: name, home: home, limits: limits, budget: budget)
         guard let handle = rooms.insert(room) else { return nil }
         room.handle = handle
-        room.recentSpeakers = joined.recentSpeakers
         beginHolding(room)
-        roomHandles[joined.room] = handle
-        for entry in joined.streams { addStream(room, entry) }
+        roomHandles[number] = handle
         return room
+    }
+
+    /// Nobody here is in the room any more; it stays as long as this loop gets streams for others.
+    func membersGone(_ room: LocalRoom) {
+        tellGateway(.dropped(room.number, from: Place(wrappedValue: index)))
+        if !room.isImporting { dropRoom(room) }
     }
 
     func dropRoom(_ room: LocalRoom) {
@@ -129,13 +156,14 @@ extension EventLoop {
     }
 
     @discardableResult
-    private func addStream(_ room: LocalRoom, _ entry: StreamEntry) -> StreamSlot? {
-        guard
+    func addStream(_ room: LocalRoom, _ entry: StreamEntry) -> StreamSlot? {
+        guard room.fanout.slot(of: entry.info.stream) == nil,
             let slot = room.fanout.addStream(
                 id: entry.info.stream, publisher: entry.publisher, lane: entry.lane, layers: entry.info.layerDeclarations)
         else {
             return nil
         }
+        let entry = importing(entry, room)
         room.setRoute(StreamRoute(entry: entry), of: slot)
         if entry.lane == .audio { room.speech.reset(slot) }
         room.rankedOrder = nil
@@ -150,7 +178,7 @@ extension EventLoop {
             guard let channel = channels[handle], let wishes = channel.membership?.standing.wishes(for: entry.info.source) else { continue }
             deliver(channel, [slot], wishes)
         }
-        if room.deliveries != nil { addToMix(room, entry) }
+        if room.deliveries != nil { addToMix(room, room.routes[slot.index].entry) }
     }
 
     private func streamEnded(_ number: RoomNumber, _ stream: UInt32, _ message: [UInt8], isForced: Bool) {
@@ -159,6 +187,8 @@ extension EventLoop {
         guard let slot = room.fanout.slot(of: stream) else { return }
         let publisher = room.routes[slot.index].entry.publisher
         let isRanked = room.isRanked(slot)
+        // The loop that gets it for this one may have heard of the end before it was asked.
+        if room.routes[slot.index].isRequested, room.routes[slot.index].entry.imported != nil { withdrawInterest(room, room.routes[slot.index]) }
         room.fanout.endStream(slot)
         room.rankedOrder = nil
         room.routes[slot.index].isRequested = false
@@ -172,6 +202,7 @@ extension EventLoop {
             membership.end(at: place)
         }
         if isRanked { rankVideo(room) }
+        if room.members.isEmpty, !room.isImporting { dropRoom(room) }
     }
 
     func published(_ token: UInt64, _ requestID: UInt64, _ number: RoomNumber, _ result: Result<UInt32, Refusal>) {

@@ -46,6 +46,8 @@ extension EventLoop {
 
     /// The answer goes before what the act brings about: a host that removes itself hears of the room's last that it is out.
     private func perform(_ request: ModerationRequest) throws(RoomFault) {
+        // Another node may have become home to the room: what is given here it would not know of.
+        if !clusterHome.holdsLease, request.act.gives { throw .homeUncertain }
         let (room, host) = (request.room, request.host)
         switch request.act {
         case .mute(let participant, let kinds, let isMuted):
@@ -65,7 +67,7 @@ extension EventLoop {
             confirm(request)
             guard let room else { return }
             let news = RelayMessage.roomLocked(.init(locked: isLocked)).encoded
-            for loop in room.loops { post(.roomEvent(room.number, message: news, except: nil), to: loop) }
+            for loop in audience(of: room) { post(.roomEvent(room.number, message: news, except: nil), to: loop) }
         case .end:
             let room = try home.end(room, by: host)
             confirm(request)
@@ -97,7 +99,7 @@ extension EventLoop {
     func announce(_ change: Rooms.Change) {
         let (room, member) = (change.room, change.member)
         let news = RelayMessage.participantChanged(.init(participant: member.id.value, role: member.role, muted: member.muted.streamKinds)).encoded
-        for loop in room.loops { post(.memberChanged(room.number, member.id, muted: member.muted, message: news), to: loop) }
+        for loop in audience(of: room) { post(.memberChanged(room.number, member.id, role: member.role, muted: member.muted, message: news), to: loop) }
         lookAtSpeakers(room.number)
         for stream in change.ended { announceEnd(of: stream.id, in: room, and: member.address.loop, isForced: true) }
         if member.role.mayModerate, !change.previousRole.mayModerate { showLobby(of: room, to: member) }
@@ -105,6 +107,14 @@ extension EventLoop {
 }
 
 extension ModerationRequest.Act {
+    /// Whether it changes what somebody may do from now on.
+    var gives: Bool {
+        switch self {
+        case .promote, .lock: true
+        case .mute, .remove, .end, .admit, .deny: false
+        }
+    }
+
     var participant: ParticipantID? {
         switch self {
         case .mute(let participant, _, _), .remove(let participant), .promote(let participant, _), .admit(let participant), .deny(let participant):

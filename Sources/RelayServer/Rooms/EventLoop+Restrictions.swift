@@ -57,7 +57,7 @@ extension EventLoop {
     }
 
     /// A member's muted kinds are others than before: what late joiners would be shown goes, and what may be seen again starts with a key frame.
-    func memberChanged(_ number: RoomNumber, _ participant: ParticipantID, muted: PublishKinds) {
+    func memberChanged(_ number: RoomNumber, _ participant: ParticipantID, role: Role, muted: PublishKinds) {
         guard let room = room(number) else { return }
         for slot in room.fanout.openSlots where room.routes[slot.index].entry.publisher == participant {
             if muted.contains(PublishKinds(room.routes[slot.index].entry.lane)) { room.fanout.forgetPictures(slot) }
@@ -66,6 +66,7 @@ extension EventLoop {
         guard let handle = room.members.first(where: { $0.participant == participant })?.channel, let membership = channels[handle]?.membership else {
             return
         }
+        membership.role = role
         let lifted = membership.muted.subtracting(muted)
         if muted.subtracting(membership.muted).contains(.audio) { resetBuffers(membership) }
         membership.setMuted(muted)

@@ -8,6 +8,16 @@ extension EventLoop {
     // MARK: As the home of rooms
 
     func handleAtHome(_ message: LoopMessage) {
+        if shared.gateway != nil, let number = message.roomAtHome {
+            guard !passOnMoved(message, number) else { return }
+            defer { noteChange(number) }
+            performAtHome(message)
+        } else {
+            performAtHome(message)
+        }
+    }
+
+    private func performAtHome(_ message: LoopMessage) {
         switch message {
         case .join(let request): joinAtHome(request)
         case .leave(let room, let participant, let reason): leaveAtHome(room, participant, reason)
@@ -27,26 +37,29 @@ extension EventLoop {
     }
 
     private func joinAtHome(_ request: JoinRequest) {
+        noteJoin(request.name)
         do {
             var admission = request.admission
             admission.settings = settings(of: request.name)
             let identity = request.profile.identity?.name ?? ""
             let entry = try home.join(request.name, at: request.address, identity: identity, admission: admission) { id in
                 var profile = request.profile
-                let participant = RelayMessage.Participant(participant: id.value, identity: profile.identity, displayName: profile.displayName)
-                profile.encoded = participant.encoded
-                profile.encoded.removeLast()
+                profile.encode(as: id)
                 return profile
             }
             switch entry {
             case .joined(let room, let member):
+                if room.members.count + room.waiting.count == 1 { tellGateway(.began(room.number, room.name)) }
+                noteChange(room.number)
+                replicateFirst(room, to: member)
                 announceArrival(of: member, in: room)
                 var joined = joined(room, member)
                 if member.role.mayModerate { joined.lobby = room.waiting.map { RelayMessage.lobbyWaiting($0.participant).encoded } }
                 post(.joined(token: request.address.token, requestID: request.requestID, .success(joined)), to: request.address.loop)
             case .waiting(let room, let member):
+                if room.members.count + room.waiting.count == 1 { tellGateway(.began(room.number, room.name)) }
                 let place = LobbyPlace(
-                    room: room.number, name: room.name, home: index, participant: member.id, role: member.role)
+                    room: room.number, name: room.name, home: index, participant: member.id, role: member.role, displayName: member.profile.displayName)
                 post(.waiting(token: request.address.token, requestID: request.requestID, place), to: request.address.loop)
                 tellHosts(of: room, RelayMessage.lobbyWaiting(member.participant).encoded)
             }
@@ -70,19 +83,19 @@ extension EventLoop {
             recentSpeakers: room.speakers.recent)
     }
 
-    private func describe(_ number: RoomNumber, _ participant: ParticipantID, for claim: ResumeClaim) {
+    private func describe(_ number: RoomNumber, _ participant: ParticipantID, for claim: ClaimReference) {
         var description: Joined?
         if let room = home.rooms[number], let member = room.members.first(where: { $0.id == participant }) {
             var joined = joined(room, member)
             if member.role.mayModerate { joined.lobby = room.waiting.map { RelayMessage.lobbyWaiting($0.participant).encoded } }
             description = joined
         }
-        post(.described(claim, description), to: claim.session.address.loop)
+        post(.described(claim, description), to: claim.newcomer.loop)
     }
 
     func announceArrival(of member: Rooms.Member, in room: Rooms.Room) {
         let news = RelayMessage.participantJoined(member.participant).encoded
-        for loop in room.loops { post(.presence(room.number, message: news, except: member.id), to: loop) }
+        for loop in audience(of: room) { post(.presence(room.number, .came(member.id), message: news, except: member.id), to: loop) }
     }
 
     private func leaveAtHome(_ number: RoomNumber, _ participant: ParticipantID, _ reason: RelayMessage.LeaveReason) {
@@ -98,7 +111,7 @@ extension EventLoop {
         }
         for stream in departure.streams { announceEnd(of: stream.id, in: room, and: member.address.loop, isForced: false) }
         let news = RelayMessage.participantLeft(participant: member.id.value, reason: reason).encoded
-        for loop in room.loops { post(.presence(room.number, message: news, except: nil), to: loop) }
+        for loop in audience(of: room) { post(.presence(room.number, .left(member.id), message: news, except: nil), to: loop) }
     }
 
     private func publishAtHome(_ request: PublishRequest) {
@@ -112,9 +125,10 @@ extension EventLoop {
             let entry = StreamEntry(stream)
             let news = RelayMessage.streamPublished(entry.info).encoded
             // The publisher's loop first: it must know the stream before another loop can ask it for the frames.
-            let others = room.loops.filter { $0 != request.address.loop }
-            for loop in [request.address.loop] + others { post(.streamAdded(room.number, entry, message: news), to: loop) }
-            published(request.address, request.requestID, room.number, .success(stream.id), via: others)
+            let first = LoopPlace.isForeign(request.address.loop) ? LoopPlace.of(LoopPlace.every, on: LoopPlace.node(of: request.address.loop)) : request.address.loop
+            let others = audience(of: room).filter { $0 != first }
+            for loop in [first] + others { post(.streamAdded(room.number, entry, message: news), to: loop) }
+            published(request.address, request.requestID, room.number, .success(stream.id), via: others.filter { !LoopPlace.isForeign($0) })
         } catch {
             published(request.address, request.requestID, request.room, .failure(Refusal(error)), via: [])
         }
@@ -141,8 +155,9 @@ extension EventLoop {
     /// Tells every loop with members, and the publisher's own, which may have none left.
     func announceEnd(of stream: UInt32, in room: Rooms.Room, and publisherLoop: Int, isForced: Bool) {
         let news = RelayMessage.streamEnded(stream: stream).encoded
-        var loops = room.loops
-        if !loops.contains(publisherLoop) { loops.append(publisherLoop) }
+        var loops = audience(of: room)
+        let publisher = LoopPlace.isForeign(publisherLoop) ? LoopPlace.of(LoopPlace.every, on: LoopPlace.node(of: publisherLoop)) : publisherLoop
+        if !loops.contains(publisher) { loops.append(publisher) }
         for loop in loops { post(.streamEnded(room.number, stream: stream, message: news, isForced: isForced), to: loop) }
         lookAtSpeakers(room.number)
     }

@@ -13,7 +13,7 @@ extension EventLoop {
         room.speech.look(now: now)
         let identifier = { (slot: StreamSlot) in room.fanout.isOpen(slot) ? room.routes[slot.index].entry.info.stream : nil }
         guard let streams = room.speech.report(now: now, streamsMax: limits.speakersMax, stream: identifier) else { return }
-        post(.speech(room.number, from: index, streams), to: shared.home(of: room.name))
+        post(.speech(room.number, from: index, streams), to: room.home)
     }
 
     /// What comes next of somebody's sound is heard anew: it was muted, or its audio session was interrupted.
@@ -41,7 +41,7 @@ extension EventLoop {
         case .changed:
             guard let room = home.rooms[number] else { return }
             let news = RelayMessage.speakers(.init(speakers: room.speakers.current.map(RelayMessage.Speaker.init))).encoded
-            for loop in room.loops { post(.speakers(number, recent: room.speakers.recent, message: news), to: loop) }
+            for loop in audience(of: room) { post(.speakers(number, recent: room.speakers.recent, message: news), to: loop) }
         }
     }
 

@@ -4,9 +4,13 @@ import RelayRooms
 /// A session's place in a room.
 final class Membership {
     let room: LocalRoom
-    let home: Int
+    /// The loop that decides about the room.
+    var home: Int { room.home }
     let participant: ParticipantID
     let subscriber: Handle
+    /// As it was said with the join.
+    let displayName: String?
+    var role: Role
     /// What the policy gave; a host may have given another role since.
     var admission: RoomAdmission
     /// Streams of one's own, ended ones included as long as frames of theirs may be under way.
@@ -42,12 +46,13 @@ final class Membership {
 
     /// - Parameter spent: what the session has left of its bit rate since it was in a room before.
     init(
-        room: LocalRoom, home: Int, participant: ParticipantID, subscriber: Handle, admission: RoomAdmission, spent: BitRateBudget?,
+        room: LocalRoom, participant: ParticipantID, displayName: String?, role: Role, subscriber: Handle, admission: RoomAdmission, spent: BitRateBudget?,
         budget: ByteBudget, now: MonotonicInstant
     ) {
         self.room = room
-        self.home = home
         self.participant = participant
+        self.displayName = displayName
+        self.role = role
         self.subscriber = subscriber
         self.admission = admission
         held = HeldConfigurations(budget: budget)

@@ -134,6 +134,10 @@ extension EventLoop {
     private func tellPublisher(_ room: LocalRoom, _ slot: StreamSlot) {
         guard let total = room.routes[slot.index].reception.news(now: now) else { return }
         let entry = room.routes[slot.index].entry
+        if LoopPlace.isForeign(entry.address.loop) {
+            post(.reception(room.number, stream: entry.info.stream, from: index, total), to: entry.address.loop)
+            return
+        }
         guard entry.address.loop == index, let channel = channels[Handle(packed: entry.address.token)] else { return }
         send(channel, .streamReport(.init(entry.info.stream, total)))
     }

@@ -96,7 +96,8 @@ extension EventLoop {
             scheduleChannelTimer(channel)
         }
         if let membership = channel.membership {
-            post(.describe(membership.room.number, membership.participant, for: claim), to: membership.home)
+            let reference = ClaimReference(newcomer: claim.newcomer, number: claim.number)
+            post(.describe(membership.room.number, membership.participant, for: reference), to: membership.home)
         } else {
             complete(claim, nil)
         }
@@ -130,6 +131,12 @@ extension EventLoop {
         shared.resumeTickets.giveBack(claim)
         refuse(newcomer, claim.requestID, refuseResume(newcomer, reason, as: refusal))
         release(newcomer)
+    }
+
+    /// The room's home has described it for a claim.
+    func described(_ reference: ClaimReference, _ joined: Joined?) {
+        guard let claim = channels[Handle(packed: reference.newcomer.token)]?.claim, claim.number == reference.number else { return }
+        complete(claim, joined)
     }
 
     /// The end of a claim: the session has its new connection, and its client is told where it stands.

@@ -133,7 +133,7 @@ extension EventLoop {
                 try joinPair(channel, id, join, name)
             } else {
                 let admission = try admission(channel, to: name, asking: join.role)
-                post(.join(beginJoin(channel, id, name, admission, displayName: join.displayName)), to: shared.home(of: name))
+                postJoin(beginJoin(channel, id, name, admission, displayName: join.displayName))
             }
         } catch {
             auditRefusedJoin(channel, name, error)
@@ -153,7 +153,7 @@ extension EventLoop {
 
     /// Begins a join that has been decided: the request is for the room's home, which answers it.
     func beginJoin(_ channel: Channel, _ id: UInt64, _ name: RoomName, _ admission: RoomAdmission, displayName: String?) -> JoinRequest {
-        channel.state = .joining(Joining(name: name, admission: admission, policyGeneration: policyGeneration))
+        channel.state = .joining(Joining(name: name, admission: admission, policyGeneration: policyGeneration, displayName: displayName))
         let profile = MemberProfile(
             identity: channel.identity, displayName: displayName, presentation: channel.audio?.presentation ?? MemberPresentation())
         return JoinRequest(name: name, profile: profile, admission: admission, address: address(of: channel), requestID: id)
@@ -197,7 +197,7 @@ extension EventLoop {
         if !room.openGaps.isEmpty { room.openGaps.removeAll { $0.channel == channel.handle } }
         counters.participants -= 1
         releaseInterest(room)
-        if room.members.isEmpty { dropRoom(room) }
+        if room.members.isEmpty { membersGone(room) }
     }
 
     // MARK: Streams

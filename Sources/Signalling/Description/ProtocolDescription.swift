@@ -138,6 +138,7 @@ package struct ProtocolDescription: Sendable {
         // What concerns the room, or a session in it, waits for the answer to a join before it; only so much may.
         let waits = refusals.contains { $0 == .notInRoom || $0 == .sessionLost || $0 == .audioSessionsMax }
         if waits, !refusals.contains(.pending) { refusals.append(.pending) }
+        if kind == .join || refusals.contains(.notInRoom) { refusals.append(.clusterUnavailable) }
         let errors = refusals.prefix(1).map { String(decoding: RelayMessage.error(id: 1, $0.refusal).encoded, as: UTF8.self) }
         return [
             ProtocolDescription.message(kind.rawValue, about.summary, request, about.exchanges.map(\.request), hasIdentifier: true),

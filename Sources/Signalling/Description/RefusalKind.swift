@@ -20,6 +20,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
     case streamsMax = "streams_max"
     case roomStreamsMax = "room_streams_max"
     case draining
+    case clusterUnavailable = "cluster_unavailable"
     case unauthenticated
     case tokenRefused = "token_refused"
     case proofRequired = "proof_required"
@@ -63,6 +64,7 @@ package enum RefusalKind: String, CaseIterable, Sendable {
         case .alreadyInRoom: .alreadyInRoom
         case .notInRoom: Refusal(RoomFault.notAMember)
         case .pending: .pending
+        case .clusterUnavailable: .clusterUnavailable
         case .badValue: .badValue("displayName")
         case .unknownCodec: .unknownCodec("smoke")
         case .unknownStream: Refusal(RoomFault.unknownStream)

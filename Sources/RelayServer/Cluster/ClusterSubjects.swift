@@ -1,0 +1,42 @@
+import NATSTransport
+import RelayRooms
+
+/// What the cluster calls things in NATS: a subject for the control of each node and one for its media, and buckets for nodes and rooms.
+final class ClusterSubjects {
+    let nodes: KeyValueBucket
+    let rooms: KeyValueBucket
+    private let prefix: String
+    private var controls: [Int: PreparedSubject] = [:]
+    private var medias: [Int: PreparedSubject] = [:]
+
+    init(cluster: String) {
+        prefix = "segue.\(cluster)"
+        nodes = KeyValueBucket(name: "segue-\(cluster)-nodes", ttlMilliseconds: 600_000)
+        rooms = KeyValueBucket(name: "segue-\(cluster)-rooms", ttlMilliseconds: 0)
+    }
+
+    func prepare(own: Int) {
+        _ = control(of: own)
+        _ = media(of: own)
+    }
+
+    func control(of node: Int) -> PreparedSubject {
+        if let known = controls[node] { return known }
+        let subject = PreparedSubject("\(prefix).node.\(node)")
+        controls[node] = subject
+        return subject
+    }
+
+    func media(of node: Int) -> PreparedSubject {
+        if let known = medias[node] { return known }
+        let subject = PreparedSubject("\(prefix).media.\(node)")
+        medias[node] = subject
+        return subject
+    }
+
+    func key(of node: Int) -> KeyValueKey { KeyValueKey(encoding: Array("\(node)".utf8)) }
+
+    func key(of room: RoomName) -> KeyValueKey { KeyValueKey(encoding: Array(room.text.utf8)) }
+
+    func number(ofKey key: KeyValueKey) -> Int? { key.bytes.flatMap { Int(String(decoding: $0, as: UTF8.self)) } }
+}
