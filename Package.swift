@@ -48,6 +48,7 @@ let package = Package(
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "COpus", pkgConfig: "opus", providers: [.apt(["libopus-dev"])]),
         .systemLibrary(name: "CSpeexDSP", pkgConfig: "speexdsp", providers: [.apt(["libspeexdsp-dev"])]),
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CAVFormat", pkgConfig: "libavformat", providers: [.apt(["libavformat-dev", "libavcodec-dev"])]),
 
@@ -78,7 +79,7 @@ let package = Package(
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
         .target(
             name: "TLSTransport", dependencies: ["RelayBase", "Reactor", "COpenSSL"], swiftSettings: strict + uncheckedExclusivity),
-        swiftTarget("NATSTransport", ["RelayBase", "Reactor"]),
+        swiftTarget("NATSTransport", ["Reactor", "CNATS"]),
         swiftTarget("CertificateAuthority", ["RelayBase", "COpenSSL", "CLinux"]),
         swiftTarget("JOSE", ["RelayBase", "COpenSSL"]),
         swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),

@@ -1,7 +1,7 @@
 import RelayBase
 
 /// How a subscriber wants its frames to be written, as its client said in `hello`.
-package struct EgressWishes: Sendable, Equatable {
+package struct EgressWishes: Sendable, Equatable, Codable {
     /// A frame that is larger than the room for it may come cut into parts (media kind 5).
     package var parts: Bool
     /// Several small frames may come in one message (media kind 4).

@@ -34,6 +34,9 @@ package struct ResumeTable<Digest: Hashable & Sendable>: Sendable {
     /// Tells the claims of a token apart.
     package struct ClaimNumber: Hashable, Sendable, Codable {
         fileprivate let value: UInt64
+
+        /// Of a token that another node has given out.
+        package static var foreign: ClaimNumber { ClaimNumber(value: .max) }
     }
 
     package enum Claim: Sendable, Equatable {

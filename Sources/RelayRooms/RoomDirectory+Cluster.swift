@@ -42,6 +42,11 @@ extension RoomDirectory {
 
     // MARK: Moving
 
+    /// A room without anybody, for the first of those who come back to one that was lost with its node.
+    package mutating func reopen(_ number: RoomNumber, _ name: RoomName) -> Room? {
+        restore(Room(number: number, name: name, nextStream: 0))
+    }
+
     /// Takes over a room that another home had. Streams that it opens from now on have numbers that no other home has given.
     ///
     /// - Returns: the room as it is now; `nil` when one of that name is here already.

@@ -62,6 +62,7 @@ extension ClusterGateway {
         shared.log.warning("cluster_disconnected", [("reason", reason), ("consequence", "rooms go on by themselves on each node")])
         table?.disconnected()
         asked.removeAll()
+        failClaims()
         for step in homes.disconnected() { perform(step) }
     }
 
@@ -99,8 +100,8 @@ extension ClusterGateway {
             homes = RoomHomes(own: number)
             coder.number(number)
             subjects.prepare(own: number)
-            nats.subscribe(subjects.control(of: number).text)
-            nats.subscribe(subjects.media(of: number).text)
+            nats.subscribe(subjects.control(of: number))
+            nats.subscribe(subjects.media(of: number))
             postToEveryLoop(.cluster(.numbered(node: number, start: start)))
             shared.readiness.set(clusterNumber: number)
             counters.node = number
@@ -241,7 +242,9 @@ extension ClusterGateway {
         case .create(let name): created(name, result)
         case .look(let name): found(name, result)
         case .take(let name, let epoch): taken(name, epoch: epoch, result)
-        case .erase: break
+        case .erase, .ticket: break
+        case .claimed(let digest): foundTicket(digest, result)
+        case .taken(let digest): tookTicket(digest, result)
         case .give(let name, let node, let epoch): given(name, to: node, epoch: epoch, result)
         }
     }
@@ -256,5 +259,8 @@ enum RegistryQuestion {
     case look(RoomName)
     case take(RoomName, epoch: UInt64)
     case erase
+    case ticket
+    case claimed(String)
+    case taken(String)
     case give(RoomName, to: Int, epoch: UInt64)
 }

@@ -10,7 +10,7 @@ extension ClusterGateway {
 
     // MARK: Joins
 
-    func place(_ request: JoinRequest) {
+    func place(_ request: RoomRequest) {
         guard table != nil else {
             if early.count < ClusterGateway.earlyMax { early.append(request) } else { refuse([request]) }
             return
@@ -18,10 +18,9 @@ extension ClusterGateway {
         perform(homes.place(request.name, request, isAlive: isAlive))
     }
 
-    private func refuse(_ requests: [JoinRequest]) {
+    private func refuse(_ requests: [RoomRequest]) {
         for request in requests {
-            let loop = request.address.loop
-            let answer = LoopMessage.joined(token: request.address.token, requestID: request.requestID, .failure(.clusterUnavailable))
+            let (answer, loop) = request.refusal
             if !LoopPlace.isForeign(loop) {
                 post(answer, to: loop)
             } else if let message = NodeMessage(answer) {
@@ -30,7 +29,7 @@ extension ClusterGateway {
         }
     }
 
-    func perform(_ step: RoomHomes<JoinRequest>.Step) {
+    func perform(_ step: RoomHomes<RoomRequest>.Step) {
         switch step {
         case .wait: return
         case .refuse(let requests): refuse(requests)
@@ -49,20 +48,20 @@ extension ClusterGateway {
             ask(.erase) { [nats, subjects] in nats.delete(subjects.rooms, key: subjects.key(of: name), revision: revision, request: $0) }
         case .here(let name, let requests, let moved): here(name, requests, moved: moved)
         case .there(let name, let requests, let node):
-            for request in requests { send(.join(request), to: LoopPlace.of(LoopPlace.gateway, on: node)) }
+            for request in requests { send(request.message, to: LoopPlace.of(LoopPlace.gateway, on: node)) }
             // A copy whose home is another by now: that home says where it is, and hears who is here.
             if let number = numbers[name], let copy = copies[number], let table, LoopPlace.node(of: copy.home) != node || requests.isEmpty {
                 send(.cluster(.askHome(number, name, node: table.own)), to: LoopPlace.of(LoopPlace.gateway, on: node))
             }
         case .lost(let name, let requests, let node):
-            for request in requests { send(.join(request), to: LoopPlace.of(LoopPlace.gateway, on: node)) }
+            for request in requests { send(request.message, to: LoopPlace.of(LoopPlace.gateway, on: node)) }
             surrendering[name] = (node, nil)
             if let number = ownRooms[name] { post(.cluster(.surrender(number)), to: shared.home(of: name)) }
         }
     }
 
     /// This node is home to a room.
-    private func here(_ name: RoomName, _ requests: [JoinRequest], moved: Bool) {
+    private func here(_ name: RoomName, _ requests: [RoomRequest], moved: Bool) {
         let loop = shared.home(of: name)
         if moved, let number = numbers[name], let copy = copies.removeValue(forKey: number) {
             numbers[name] = nil
@@ -73,7 +72,9 @@ extension ClusterGateway {
             // After the node was cut off: who is in the room is asked anew everywhere.
             post(.cluster(.announceHome(number, to: [])), to: loop)
         }
-        for request in requests { post(.join(request), to: loop) }
+        for request in requests {
+            if let message = request.message.forLoop { post(message, to: loop) }
+        }
     }
 
     // MARK: What the registry answers
@@ -118,6 +119,10 @@ extension ClusterGateway {
             ownNames[number] = name
         case .offer(let number, let name, let nodes): offer(number, name, nodes)
         case .surrendered(let room): surrendered(room)
+        case .ticket(let digest, let ticket): keep(digest, ticket)
+        case .ticketEnded(let digest): erase(digest)
+        case .claim(let claim): self.claim(claim)
+        case .adopt(let adoption): place(.adopt(adoption))
         default: counters.lost("misdirected")
         }
     }
@@ -137,7 +142,7 @@ extension ClusterGateway {
         let step = homes.emptied(name, joins: joins)
         if wasHere, !homes.isHere(name) {
             if let number = ownRooms.removeValue(forKey: name) { ownNames[number] = nil }
-            post(.cluster(.released(name, joins: joins)), to: shared.home(of: name))
+            post(.cluster(.letGo(name, joins: joins)), to: shared.home(of: name))
         }
         perform(step)
     }
@@ -206,6 +211,8 @@ extension ClusterGateway {
         case .standing(let room, let home): stand(room, home: home.wrappedValue)
         case .askHome(let number, let name, let node):
             if homes.isHere(name) { post(.cluster(.announceHome(number, to: [node])), to: shared.home(of: name)) }
+        case .released(let claim, let record): released(claim, record)
+        case .adopt(let adoption): place(.adopt(adoption))
         case .handOver(let room, let revision, let epoch): takeOver(room, revision: revision, epoch: epoch)
         default: counters.lost("misdirected")
         }
@@ -281,5 +288,34 @@ extension ClusterGateway {
             default: nil
             }
         return number.flatMap { copies[$0] }.map { shared.home(of: $0.room.name) }
+    }
+}
+
+/// What is for the home of a room, wherever that turns out to be.
+enum RoomRequest: Sendable {
+    case join(JoinRequest)
+    case adopt(Adoption)
+
+    var name: RoomName {
+        switch self {
+        case .join(let request): request.name
+        case .adopt(let adoption): adoption.name
+        }
+    }
+
+    var message: NodeMessage {
+        switch self {
+        case .join(let request): .join(request)
+        case .adopt(let adoption): .cluster(.adopt(adoption))
+        }
+    }
+
+    /// What is said where no home can be asked, and to which loop.
+    var refusal: (LoopMessage, Int) {
+        switch self {
+        case .join(let request):
+            (.joined(token: request.address.token, requestID: request.requestID, .failure(.clusterUnavailable)), request.address.loop)
+        case .adopt(let adoption): (.described(adoption.claim, nil), adoption.claim.newcomer.loop)
+        }
     }
 }

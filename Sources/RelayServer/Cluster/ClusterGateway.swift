@@ -28,7 +28,7 @@ final class ClusterGateway {
     /// `nil` until the node has a number: until then it joins nobody to anything.
     var table: NodeTable?
     var membership = GatewayMembership()
-    var homes = RoomHomes<JoinRequest>(own: 0)
+    var homes = RoomHomes<RoomRequest>(own: 0)
     /// Rooms of other nodes with members here.
     var copies: [RoomNumber: Copy] = [:]
     var numbers: [RoomName: RoomNumber] = [:]
@@ -42,7 +42,9 @@ final class ClusterGateway {
     /// Nodes that were heard of before this one had a number.
     var earlyStates: [NodeState] = []
     /// Joins that came before the node had a number.
-    var early: [JoinRequest] = []
+    var early: [RoomRequest] = []
+    /// Tokens of other nodes that are being looked into, by their digest.
+    var claims: [String: PendingClaim] = [:]
     /// What the registry has been asked.
     var asked: [UInt64: RegistryQuestion] = [:]
     var nextQuestion: UInt64 = 1
@@ -73,7 +75,11 @@ final class ClusterGateway {
 
     func run() {
         nats.watch(subjects.nodes)
-        nats.start()
+        do throws(SystemFault) {
+            try nats.start()
+        } catch {
+            shared.log.error("cluster_failed", [("fault", "\(error)")])
+        }
         while !isStopping {
             wait()
             now = MonotonicClock.now()
@@ -105,8 +111,8 @@ final class ClusterGateway {
         events.removeAll(keepingCapacity: true)
         for event in news { handle(event) }
         keepMembership()
+        expireClaims()
         sendMedia()
-        nats.flushSoon()
         ringsOut.wake()
         outbox.retry()
         shared.clusterBoard.publish(snapshot(), at: 0)
@@ -134,7 +140,7 @@ final class ClusterGateway {
     private func handle(_ message: LoopMessage) {
         switch message {
         case .stop: isStopping = true
-        case .place(let request): place(request)
+        case .place(let request): place(.join(request))
         case .away(let place, let message): send(message, to: place)
         case .cluster(let mail): handleOwn(mail)
         case .drain: beginDraining()
@@ -185,7 +191,7 @@ final class ClusterGateway {
 
     private func received(_ subject: String, _ payload: [UInt8]) {
         guard let table else { return }
-        if subject == subjects.media(of: table.own).text {
+        if subject == subjects.media(of: table.own) {
             receiveMedia(payload)
             return
         }
@@ -198,7 +204,7 @@ final class ClusterGateway {
         switch envelope.loop {
         case LoopPlace.gateway:
             switch envelope.message {
-            case .join(let request): place(request)
+            case .join(let request): place(.join(request))
             case .cluster(let mail): handleForeign(mail)
             default: passToHome(envelope.message)
             }

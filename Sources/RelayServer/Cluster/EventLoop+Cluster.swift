@@ -121,13 +121,18 @@ extension EventLoop {
         case .homeMoved(let number, let home): homeMoved(number, to: home.wrappedValue)
         case .roll(let number, let loop, let entries): rollAtHome(number, from: loop.wrappedValue, entries)
         case .memberMoved(let number, let participant, let address): memberMoved(number, participant, to: address)
-        case .released(let name, let joins): released(name, joins: joins)
+        case .letGo(let name, let joins): released(name, joins: joins)
+        case .release(let claim, let token, let node): releaseSession(claim, token, to: node)
+        case .claimed(let claim, let result): claimed(claim, result)
+        case .adopt(let adoption): adoptAtHome(adoption)
         case .moved(let number, let place): clusterHome.note(number, movedTo: place.wrappedValue)
         case .giveRooms:
             clusterHome.givesRooms = true
             offerRooms()
         // For gateways: another node that sends them to a loop is told nothing by it.
-        case .replica, .surrendered, .standing, .opened, .dropped, .emptied, .askHome, .began, .offer, .handOver: return
+        case .replica, .surrendered, .standing, .opened, .dropped, .emptied, .askHome, .began, .offer, .handOver, .ticket, .ticketEnded, .claim,
+            .released:
+            return
         }
     }
 
@@ -139,20 +144,23 @@ extension EventLoop {
     }
 
     private func roll(of room: LocalRoom) -> [RollEntry] {
-        room.members.compactMap { participant, handle in
-            guard let channel = channels[handle], let membership = channel.membership else { return nil }
-            let profile = MemberProfile(
-                identity: channel.identity, displayName: membership.displayName, presentation: channel.audio?.presentation ?? MemberPresentation())
-            let address = address(of: channel)
-            let member = Rooms.Member(
-                id: participant, address: address, identity: channel.identity?.name ?? "", profile: profile, role: membership.role,
-                publishable: membership.admission.publish, muted: membership.muted)
-            let streams = membership.published.compactMap { stream -> Rooms.Stream? in
-                guard !stream.hasEnded, room.fanout.isOpen(stream.slot) else { return nil }
-                let entry = room.routes[stream.slot.index].entry
-                return Rooms.Stream(id: stream.id, publisher: participant, address: address, lane: entry.lane, description: entry.info)
-            }
-            return RollEntry(member: member, streams: streams)
+        room.members.compactMap { _, handle in channels[handle].flatMap { channel in channel.membership.map { rollEntry(channel, $0) } } }
+    }
+
+    /// A member as this loop knows it.
+    func rollEntry(_ channel: Channel, _ membership: Membership) -> RollEntry {
+        let (room, participant) = (membership.room, membership.participant)
+        let profile = MemberProfile(
+        identity: channel.identity, displayName: membership.displayName, presentation: channel.audio?.presentation ?? MemberPresentation())
+        let address = address(of: channel)
+        let member = Rooms.Member(
+            id: participant, address: address, identity: channel.identity?.name ?? "", profile: profile, role: membership.role,
+            publishable: membership.admission.publish, muted: membership.muted)
+        let streams = membership.published.compactMap { stream -> Rooms.Stream? in
+            guard !stream.hasEnded, room.fanout.isOpen(stream.slot) else { return nil }
+            let entry = room.routes[stream.slot.index].entry
+            return Rooms.Stream(id: stream.id, publisher: participant, address: address, lane: entry.lane, description: entry.info)
         }
+        return RollEntry(member: member, streams: streams)
     }
 }

@@ -88,13 +88,35 @@ enum ClusterMail: Sendable, Codable {
     case handOver(Rooms.Room, revision: UInt64, epoch: UInt64)
     /// To the own gateway: nobody is left in a room that this node was home to, of so many joins that the loop has seen. And its answer.
     case emptied(RoomName, joins: Int)
-    case released(RoomName, joins: Int)
+    case letGo(RoomName, joins: Int)
     /// To the loop that was home: where the room went.
     case moved(RoomNumber, home: Place)
     /// To a gateway: where is the home of this room?
     case askHome(RoomNumber, RoomName, node: Int)
+    // Sessions that go on on another node; see SessionRecord.
+    /// To the own gateway: what other nodes are to know of a session, under its token's digest.
+    case ticket(String, SessionTicket)
+    case ticketEnded(String)
+    /// To the own gateway: somebody shows a token that this node has not given out.
+    case claim(ForeignClaim)
+    /// To the loop of the session: it goes on elsewhere. And its answer, to the gateway that asked.
+    case release(ForeignClaim, token: UInt64, to: Int)
+    case released(ForeignClaim, SessionRecord?)
+    /// To the loop of the newcomer.
+    case claimed(ForeignClaim, ForeignClaimResult)
+    /// To the own gateway, and from there to the room's home: a member is here now.
+    case adopt(Adoption)
+
     /// To loops: a member is at another address, with its streams.
     case memberMoved(RoomNumber, ParticipantID, MemberAddress)
+}
+
+/// A member whose session goes on at another loop.
+struct Adoption: Sendable, Codable {
+    let room: RoomNumber
+    let name: RoomName
+    let entry: RollEntry
+    let claim: ClaimReference
 }
 
 /// A member as its own loop knows it.

@@ -80,6 +80,10 @@ final class Channel {
     var requestBudget: RequestBudget
     var timer: TimerID?
     var closeReason: String?
+    /// In a cluster: what other nodes know of the session is not what it is any more.
+    var ticketIsStale = false
+    /// A session of another node that goes on here, as soon as its room's home knows.
+    var arriving: SessionRecord?
     /// How the session can be resumed, and whether it waits for that.
     var resumption = Resumption()
     /// Nothing more is taken from the transport until a ``ResumeClaim`` is settled; what has come waits.

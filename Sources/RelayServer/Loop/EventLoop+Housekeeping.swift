@@ -28,6 +28,7 @@ extension EventLoop {
             expireAbsent()
             tellEmptied()
             offerRooms()
+            writeTickets()
         }
         closeExpiredCertificates()
         expirePairs()

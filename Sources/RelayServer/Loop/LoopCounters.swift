@@ -30,6 +30,7 @@ struct LoopCounters: Sendable {
     var configurationsDropped: UInt64 = 0
     var sessionsParked: UInt64 = 0
     var sessionsResumed: UInt64 = 0
+    var sessionsHandedOver: UInt64 = 0
     var connectionsMoved: UInt64 = 0
     var framesOverBitRate: UInt64 = 0
     var mediaBytesOut: UInt64 = 0
@@ -123,6 +124,7 @@ struct LoopCounters: Sendable {
         configurationsDropped &+= other.configurationsDropped
         sessionsParked &+= other.sessionsParked
         sessionsResumed &+= other.sessionsResumed
+        sessionsHandedOver &+= other.sessionsHandedOver
         connectionsMoved &+= other.connectionsMoved
         framesOverBitRate &+= other.framesOverBitRate
         mediaBytesOut &+= other.mediaBytesOut

@@ -108,6 +108,7 @@ extension EventLoop {
             }
             membership.published[place].isConfigured = true
         }
+        if isConfiguration { noteTicket(channel) }
         if membership.isRestricted, unsafe !passesRestrictions(channel, membership, place, bytes, traits) { return }
         counters.framesIn &+= 1
         counters.bytesIn &+= UInt64(bytes.count)

@@ -96,6 +96,7 @@ extension EventLoop {
         membership.setMuted(joined.muted)
         channel.state = .inRoom(membership)
         counters.participants += 1
+        noteTicket(channel)
         enterWithAudio(channel)
         return true
     }
@@ -200,6 +201,7 @@ extension EventLoop {
                 let place = membership.published.firstIndex(where: { $0.id == stream })
             else { continue }
             membership.end(at: place)
+            if let channel = channels[handle] { noteTicket(channel) }
         }
         if isRanked { rankVideo(room) }
         if room.members.isEmpty, !room.isImporting { dropRoom(room) }
@@ -222,6 +224,7 @@ extension EventLoop {
             // Frames of ended streams may still be under way; a few of them are remembered.
             if membership.published.count >= 2 * limits.streamsPerParticipantMax { membership.published.removeAll { $0.hasEnded } }
             channel.hasPublished = true
+            noteTicket(channel)
             membership.published.append(PublishedStream(id: id, slot: slot, lane: membership.room.fanout.streams[slot.index].lane))
             var answer = RelayMessage.Answer()
             answer.stream = id

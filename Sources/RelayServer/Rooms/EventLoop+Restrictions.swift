@@ -67,6 +67,7 @@ extension EventLoop {
             return
         }
         membership.role = role
+        if let channel = channels[handle] { noteTicket(channel) }
         let lifted = membership.muted.subtracting(muted)
         if muted.subtracting(membership.muted).contains(.audio) { resetBuffers(membership) }
         membership.setMuted(muted)

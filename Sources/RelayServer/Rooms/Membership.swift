@@ -17,6 +17,8 @@ final class Membership {
     var published: [PublishedStream] = []
     /// What it has reported of streams that it receives.
     var reports = ReceptionTable()
+    /// In a cluster, what it has asked for of the room's streams: another node may have to go on with it.
+    var asked: [SubscriptionAsk] = []
     /// Streams to come that it wants.
     var standing = StandingWishes()
     /// The streams of video that it was last told to be given, where that depends on who speaks.

@@ -52,6 +52,8 @@ extension EventLoop {
             channel.resumption.welcomedAt = now
             welcome.resumeToken = ticket.token
             welcome.resumeMilliseconds = self.limits.resumeMilliseconds
+            channel.ticketIsStale = true
+            writeTicket(channel)
         }
         let message = RelayMessage.welcome(id: id, welcome)
         sendText(channel, resumed.map { message.encoded(with: "resumed", $0) } ?? message.encoded)

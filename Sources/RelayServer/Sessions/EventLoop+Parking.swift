@@ -31,7 +31,7 @@ extension EventLoop {
 
     private func mayPark(_ channel: Channel) -> Bool {
         channel.purpose == .session && channel.sessionID != "" && channel.resumption.ticket != nil && channel.closing.maySend && !isStopping
-            && !shared.readiness.isDraining && counters.parked < limits.parkedSessionsMax
+            && (!shared.readiness.isDraining || shared.gateway != nil) && counters.parked < limits.parkedSessionsMax
     }
 
     /// The peer has ended its half of a stream without a close frame. Answers whether the session outlives the stream, which ends here as well then.
@@ -98,14 +98,20 @@ extension EventLoop {
 
     /// The client has the latest token: the one before is good no more.
     private func retireSpent(_ channel: Channel) {
-        if let spent = channel.resumption.spent { shared.resumeTickets.remove(spent) }
+        if let spent = channel.resumption.spent {
+            shared.resumeTickets.remove(spent)
+            eraseTicket(spent)
+        }
         channel.resumption.spent = nil
     }
 
     /// Nobody comes back to the session from now on.
     func withdrawTickets(of channel: Channel) {
         for digest in [channel.resumption.ticket, channel.resumption.spent] {
-            if let digest { shared.resumeTickets.remove(digest) }
+            if let digest {
+                shared.resumeTickets.remove(digest)
+                eraseTicket(digest)
+            }
         }
         channel.resumption.ticket = nil
         channel.resumption.spent = nil

@@ -22,6 +22,15 @@ extension EventLoop {
         let mayMove = channel.connection.map(mayMove) == true
         let (digest, found) = shared.resumeTickets.claim(request.token, by: ResumeOwner(principal), onlyOn: mayMove ? nil : index)
         switch found {
+        case .unknown where shared.gateway != nil:
+            let owner = ResumeOwner(principal)
+            let here = ResumeTickets.Table.Session(address: address(of: channel), owner: owner)
+            hold(
+                channel,
+                for: ResumeClaim(
+                    digest: digest, number: .foreign, session: here, newcomer: here.address, requestID: id, received: request.received, wishes: wishes,
+                    device: hello.device))
+            tellGateway(.claim(ForeignClaim(digest: digest.hex, owner: owner, newcomer: here.address)))
         case .unknown: throw refuseResume(channel, "unknown")
         case .anothers: throw refuseResume(channel, "identity")
         case .claimed: throw refuseResume(channel, "claimed", as: .pending)
@@ -36,7 +45,7 @@ extension EventLoop {
         }
     }
 
-    private func refuseResume(_ channel: Channel, _ reason: String, as refusal: Refusal = .resumeRefused) -> Refusal {
+    func refuseResume(_ channel: Channel, _ reason: String, as refusal: Refusal = .resumeRefused) -> Refusal {
         counters.resumesRefused[reason, default: 0] &+= 1
         if refusal == .resumeRefused, reason != "rate" { channel.hasLostSession = true }
         audit("resume", channel, .refused(refusal.code), [("reason", reason)])
@@ -44,7 +53,7 @@ extension EventLoop {
     }
 
     /// Stops taking what comes, or goes on.
-    private func hold(_ channel: Channel, for claim: ResumeClaim?) {
+    func hold(_ channel: Channel, for claim: ResumeClaim?) {
         channel.claim = claim
         guard channel.stream == nil, let connection = channel.connection, connection.isHeld != channel.isHeld else { return }
         connection.isHeld = channel.isHeld
@@ -52,7 +61,7 @@ extension EventLoop {
     }
 
     /// Goes on with what came meanwhile.
-    private func release(_ channel: Channel) {
+    func release(_ channel: Channel) {
         hold(channel, for: nil)
         var held = ByteQueue()
         swap(&held, &channel.heldInput)
@@ -127,7 +136,7 @@ extension EventLoop {
     }
 
     /// The token is given back before its client hears of it, so that whoever tries again at once finds it good.
-    private func settle(_ newcomer: Channel, _ claim: ResumeClaim, refusedFor reason: String, as refusal: Refusal = .resumeRefused) {
+    func settle(_ newcomer: Channel, _ claim: ResumeClaim, refusedFor reason: String, as refusal: Refusal = .resumeRefused) {
         shared.resumeTickets.giveBack(claim)
         refuse(newcomer, claim.requestID, refuseResume(newcomer, reason, as: refusal))
         release(newcomer)
@@ -135,7 +144,8 @@ extension EventLoop {
 
     /// The room's home has described it for a claim.
     func described(_ reference: ClaimReference, _ joined: Joined?) {
-        guard let claim = channels[Handle(packed: reference.newcomer.token)]?.claim, claim.number == reference.number else { return }
+        guard let newcomer = channels[Handle(packed: reference.newcomer.token)], let claim = newcomer.claim, claim.number == reference.number else { return }
+        if newcomer.arriving != nil { return arrived(newcomer, claim, in: joined) }
         complete(claim, joined)
     }
 
@@ -224,7 +234,7 @@ extension EventLoop {
 
     // MARK: What the client is told
 
-    private func resumed(_ channel: Channel, _ joined: Joined?, _ gaps: [RelayMessage.StreamGap]) -> [UInt8] {
+    func resumed(_ channel: Channel, _ joined: Joined?, _ gaps: [RelayMessage.StreamGap]) -> [UInt8] {
         var session = RelayMessage.ResumedSession(room: nil, subscribed: [], published: [], gaps: gaps)
         if case .waiting(let place, _) = channel.state { session.waiting = place.name.text }
         session.session = channel.audio.flatMap { audio in audio.snapshot.map { sessionState(audio, $0) } }

@@ -181,6 +181,7 @@ extension EventLoop {
     func takeOut(_ channel: Channel) {
         let membership = channel.membership
         if channel.isInRoomOrLobby { channel.state = .ready }
+        noteTicket(channel)
         defer { if membership != nil, channel.purpose == .listener { endListening(channel) } }
         guard let membership else { return }
         let room = membership.room
@@ -232,7 +233,8 @@ extension EventLoop {
         }
     }
 
-    private func subscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Subscribe) throws(Refusal) {
+    /// - Parameter id: `nil`: the request was answered by another node.
+    func subscribe(_ channel: Channel, _ id: UInt64?, _ request: ClientRequest.Subscribe) throws(Refusal) {
         let membership = try membership(channel)
         try requireSubscribing(channel)
         if let member = request.wishOutOfRange ?? request.memberOfOtherDelivery { throw .badValue(member) }
@@ -252,7 +254,8 @@ extension EventLoop {
         answer.subscribed = slots.map { membership.room.fanout.streams[$0.index].id }
         if wishes.delivery == .mixed { answer.mix = MixMembership.info(channels: channels) }
         // The answer goes first: media of a stream follows the news of it.
-        send(channel, .ok(id: id, answer))
+        if let id { send(channel, .ok(id: id, answer)) }
+        note(.subscribe(request), of: channel, membership)
         if wishes.delivery == .mixed {
             enterMix(channel, membership, channels: channels)
         } else if request.all == true {
@@ -285,7 +288,7 @@ extension EventLoop {
         return slots
     }
 
-    private func unsubscribe(_ channel: Channel, _ id: UInt64, _ request: ClientRequest.Unsubscribe) throws(Refusal) {
+    func unsubscribe(_ channel: Channel, _ id: UInt64?, _ request: ClientRequest.Unsubscribe) throws(Refusal) {
         let membership = try membership(channel)
         let room = membership.room
         var slots: [StreamSlot] = []
@@ -313,7 +316,8 @@ extension EventLoop {
         }
         var answer = RelayMessage.Answer()
         answer.subscribed = room.fanout.subscribed(Int(membership.subscriber.index)).map { room.fanout.streams[$0.index].id }
-        send(channel, .ok(id: id, answer))
+        if let id { send(channel, .ok(id: id, answer)) }
+        note(.unsubscribe(request), of: channel, membership)
         rankVideo(room, for: channel)
     }
 

@@ -2,7 +2,7 @@ import RelayRooms
 import Signalling
 
 /// What a session wished for in its `hello`, checked.
-struct SessionWishes: Sendable, Equatable {
+struct SessionWishes: Sendable, Equatable, Codable {
     /// How its frames are to be written.
     var egress = EgressWishes()
     /// How long a frame may be held so that others join it in a bundle; 0 without the wish.

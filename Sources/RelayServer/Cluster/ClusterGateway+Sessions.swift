@@ -1,0 +1,99 @@
+import ClusterProtocol
+import NATSTransport
+import RelayBase
+import RelayRooms
+
+/// Sessions whose clients come to another node.
+extension ClusterGateway {
+    /// A node that does not answer within is taken for gone as far as the session is concerned: what the registry has is what goes on.
+    static let releaseMilliseconds: UInt64 = 500
+
+    struct PendingClaim {
+        let claim: ForeignClaim
+        var ticket: SessionTicket?
+        var revision: UInt64 = 0
+        var deadline: MonotonicInstant?
+    }
+
+    func keep(_ digest: String, _ ticket: SessionTicket) {
+        guard membership.isConnected, table != nil, let value = coder.encode(ticket) else { return counters.lost("ticket") }
+        ask(.ticket) { [nats, subjects] in nats.put(subjects.sessions, key: subjects.key(ofTicket: digest), value: value, request: $0) }
+    }
+
+    func erase(_ digest: String) {
+        guard membership.isConnected else { return counters.lost("ticket") }
+        ask(.ticket) { [nats, subjects] in nats.delete(subjects.sessions, key: subjects.key(ofTicket: digest), revision: nil, request: $0) }
+    }
+
+    func claim(_ claim: ForeignClaim) {
+        guard membership.isConnected, table != nil, claims.count < ClusterGateway.claimsMax else { return settle(claim, .unreachable) }
+        guard claims[claim.digest] == nil else { return settle(claim, .unreachable) }
+        claims[claim.digest] = PendingClaim(claim: claim)
+        ask(.claimed(claim.digest)) { [nats, subjects] in nats.get(subjects.sessions, key: subjects.key(ofTicket: claim.digest), request: $0) }
+    }
+
+    static let claimsMax = 4_096
+
+    private func settle(_ claim: ForeignClaim, _ result: ForeignClaimResult) {
+        claims[claim.digest] = nil
+        post(.cluster(.claimed(claim, result)), to: claim.newcomer.loop)
+    }
+
+    /// The registry's word on a token.
+    func foundTicket(_ digest: String, _ result: Result<KeyValueAnswer, KeyValueFault>) {
+        guard var pending = claims[digest] else { return }
+        switch result {
+        case .failure(.missing): settle(pending.claim, .unknown)
+        case .failure: settle(pending.claim, .unreachable)
+        case .success(let answer):
+            guard let value = answer.value, let ticket = coder.decode(SessionTicket.self, value) else { return settle(pending.claim, .unknown) }
+            guard ticket.record.owner == pending.claim.owner else { return settle(pending.claim, .anothers) }
+            pending.ticket = ticket
+            pending.revision = answer.revision
+            let place = ticket.address.loop
+            guard let table, LoopPlace.isForeign(place), table.isAlive(LoopPlace.node(of: place)) else {
+                claims[digest] = pending
+                return takeTicket(digest)
+            }
+            pending.deadline = now.advanced(byMilliseconds: ClusterGateway.releaseMilliseconds)
+            claims[digest] = pending
+            send(.cluster(.release(pending.claim, token: ticket.address.token, to: table.own)), to: place)
+        }
+    }
+
+    /// The session's node has let go of it, or does not know it.
+    func released(_ claim: ForeignClaim, _ record: SessionRecord?) {
+        guard claims[claim.digest] != nil else { return }
+        if let record { settle(claim, .arrived(record)) } else { settle(claim, .unknown) }
+    }
+
+    /// Nodes that do not answer.
+    func expireClaims() {
+        for (digest, pending) in claims {
+            guard let deadline = pending.deadline, now >= deadline else { continue }
+            claims[digest]?.deadline = nil
+            takeTicket(digest)
+        }
+    }
+
+    /// What the registry has is gone on with, by whoever takes it out first.
+    private func takeTicket(_ digest: String) {
+        guard let pending = claims[digest] else { return }
+        ask(.taken(digest)) { [nats, subjects] in
+            nats.delete(subjects.sessions, key: subjects.key(ofTicket: digest), revision: pending.revision, request: $0)
+        }
+    }
+
+    func tookTicket(_ digest: String, _ result: Result<KeyValueAnswer, KeyValueFault>) {
+        guard let pending = claims[digest], let ticket = pending.ticket else { return }
+        switch result {
+        case .success: settle(pending.claim, .arrived(ticket.record))
+        case .failure(.conflict), .failure(.missing), .failure(.exists): settle(pending.claim, .unreachable)
+        case .failure: settle(pending.claim, .unreachable)
+        }
+    }
+
+    func failClaims() {
+        for pending in claims.values { settle(pending.claim, .unreachable) }
+    }
+}
