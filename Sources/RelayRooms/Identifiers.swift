@@ -11,11 +11,12 @@ package struct ParticipantID: Hashable, Sendable, Comparable, Codable {
     }
 }
 
-/// A room's number within the process: what loops say to each other instead of its name.
+/// A room's number: what loops say to each other instead of its name. Counted by a process that is alone; in a cluster a digest of the name, so that a room has
+/// the same one wherever it begins.
 package struct RoomNumber: Hashable, Sendable, Codable {
-    package let value: UInt32
+    package let value: UInt64
 
-    package init(_ value: UInt32) {
+    package init(_ value: UInt64) {
         self.value = value
     }
 }

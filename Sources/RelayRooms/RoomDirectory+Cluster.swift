@@ -2,7 +2,7 @@ import RelayBase
 
 /// Rooms that move between the homes of several nodes.
 extension RoomDirectory {
-    /// Bits of a room's number and a participant's that a node counts in; above them is its own number, so that what two homes have given never meets.
+    /// Bits of a participant's number that a node counts in; above them is its own number, so that what two homes have given never meets.
     private static var counterBits: UInt32 { 22 }
     /// Of streams', which are numbered by room: below ``RoomStreams/mix``.
     private static var streamCounterBits: UInt32 { 20 }
@@ -12,18 +12,20 @@ extension RoomDirectory {
     /// - Parameters:
     ///   - node: 1 to ``LoopPlace/nodeMax``.
     ///   - start: where counting begins, drawn anew by each process: what the one before has given may still be in use.
-    package mutating func number(asNode node: Int, startingAt start: UInt32) {
+    ///   - numbering: rooms' numbers, the same on all nodes. No two names that anybody can find may have the same.
+    package mutating func number(asNode node: Int, startingAt start: UInt32, numbering: @escaping @Sendable (RoomName) -> RoomNumber) {
         precondition((1...LoopPlace.nodeMax).contains(node), "nodes are numbered from 1")
         let base = UInt32(node) << Self.counterBits
         // In steps, so that each loop keeps to its own.
-        let offset = (start & (1 << Self.counterBits - 1)) / step * step + nextRoom % step
-        nextRoom = base | offset & (1 << Self.counterBits - 1)
+        let offset = (start & (1 << Self.counterBits - 1)) / step * step + nextParticipant % step
+        self.numbering = numbering
         nextParticipant = base | offset & (1 << Self.counterBits - 1)
         firstStream = UInt32(node) << Self.streamCounterBits | 1
     }
 
-    mutating func takeRoomNumber() -> RoomNumber {
-        repeat { nextRoom = after(nextRoom) } while rooms[RoomNumber(nextRoom)] != nil
+    mutating func takeNumber(for name: RoomName) -> RoomNumber {
+        if let numbering { return numbering(name) }
+        nextRoom &+= UInt64(step)
         return RoomNumber(nextRoom)
     }
 

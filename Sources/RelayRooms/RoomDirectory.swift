@@ -104,15 +104,17 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
     let limits: Limits
     /// Numbers and participants of different home loops never meet: each loop counts in steps of the number of loops.
     let step: UInt32
-    var nextRoom: UInt32
+    var nextRoom: UInt64
     var nextParticipant: UInt32
     /// Of a room that comes into being.
     var firstStream: UInt32 = 1
+    /// In a cluster, the numbers of rooms.
+    var numbering: (@Sendable (RoomName) -> RoomNumber)?
 
     package init(limits: Limits, loop: Int, loops: Int) {
         self.limits = limits
         step = UInt32(loops)
-        nextRoom = UInt32(loop)
+        nextRoom = UInt64(loop)
         nextParticipant = UInt32(loop)
     }
 
@@ -145,7 +147,7 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
             room = known
         } else {
             guard rooms.count < limits.roomsMax else { throw .tooManyRooms }
-            room = Room(number: takeRoomNumber(), name: name, nextStream: firstStream)
+            room = Room(number: takeNumber(for: name), name: name, nextStream: firstStream)
             numbers[name] = room.number
         }
         let id = takeParticipant()

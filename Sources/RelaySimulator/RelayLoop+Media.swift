@@ -44,7 +44,7 @@ extension RelayLoop {
         guard let membership = session.membership, let header = try? unsafe bytes.withUnsafeBytes({ unsafe try MediaHeader(parsing: $0) }),
             let place = membership.published.firstIndex(where: { $0.id == header.stream.rawValue }), !membership.published[place].hasEnded
         else { return }
-        if header.kind != .configuration { world.came(membership.room.number.value, header) }
+        if header.kind != .configuration { world.came(UInt32(truncatingIfNeeded: membership.room.number.value), header) }
         forward(membership.room, membership.published[place].slot, bytes, header)
     }
 

@@ -69,7 +69,7 @@ extension RelayLoop {
             return
         }
         let streams = joined.streams.flatMap { [$0.stream, UInt32($0.lane.rawValue), $0.publisher.value] }
-        send(session, .joined, [joined.room.value, joined.participant.value] + streams)
+        send(session, .joined, [UInt32(truncatingIfNeeded: joined.room.value), joined.participant.value] + streams)
     }
 
     private func enter(_ session: RelaySession, _ joined: Joined) -> Bool {

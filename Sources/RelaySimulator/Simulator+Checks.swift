@@ -115,7 +115,7 @@ extension Simulator {
 
     /// A publisher is asked for key frames no more often than the limits say.
     func checkKeyFrameRequest(_ room: RoomNumber, _ stream: UInt32, _ spatial: Int) {
-        let key = UInt64(room.value) << 36 | UInt64(stream) << 4 | UInt64(spatial)
+        let key = room.value << 36 | UInt64(stream) << 4 | UInt64(spatial)
         if let last = keyFrameRequests[key] {
             let interval = now.milliseconds(since: last)
             require(

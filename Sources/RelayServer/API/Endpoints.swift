@@ -66,7 +66,8 @@ struct Endpoints {
             return ProblemDocument(status: .forbidden, detail: "Metrics are for clients with a certificate.").response()
         }
         let text = PrometheusText.render(
-            shared.board.snapshot(), audio: shared.audioBoard.snapshot(), readiness: shared.readiness, auditLost: shared.audit.lost,
+            shared.board.snapshot(), audio: shared.audioBoard.snapshot(),
+            cluster: shared.gateway == nil ? nil : shared.clusterBoard.snapshot().first, readiness: shared.readiness, auditLost: shared.audit.lost,
             uptimeSeconds: uptimeSeconds)
         return Endpoints.text(.ok, text, type: "text/plain; version=0.0.4; charset=utf-8")
     }

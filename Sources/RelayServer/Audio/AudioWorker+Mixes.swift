@@ -105,7 +105,7 @@ extension AudioWorker {
         let isTaken = mix.outputs.contains { $0.value.isMade }
         if isTaken, mix.nextTick == nil {
             // Half of the rooms tick between the others.
-            mix.nextTick = now.advanced(byNanoseconds: RoomMix.tickNanoseconds + UInt64(mix.room.value & 1) * RoomMix.tickNanoseconds / 2)
+            mix.nextTick = now.advanced(byNanoseconds: RoomMix.tickNanoseconds + (mix.room.value & 1) * RoomMix.tickNanoseconds / 2)
         } else if !isTaken, mix.nextTick != nil {
             mix.nextTick = nil
             // Nobody is to hear, later, what came now.

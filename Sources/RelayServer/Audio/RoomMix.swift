@@ -60,7 +60,7 @@ final class RoomMix {
         configuration.outputsMax = max(limits.participantsPerRoomMax, 1)
         // As many as there can be: bandwidths by channels, and the mode that measures.
         configuration.formatsMax = AudioBandwidth.allCases.count * WantedFormat.channelsMax * 2
-        configuration.seed = UInt64(room.value)
+        configuration.seed = room.value
         mixer = RoomMixer(configuration)
     }
 

@@ -26,6 +26,8 @@ struct GatewayMembership {
     var isDraining = false
     var heldLease = true
     var deadline: MonotonicInstant?
+    /// When rooms are looked at once more after the node was cut off.
+    var rechecks: [MonotonicInstant] = []
 
     var nextDue: MonotonicInstant? {
         switch (saysNext, deadline) {
@@ -69,8 +71,10 @@ extension ClusterGateway {
     /// All nodes are known as they were when the watch began; what was missed is asked for.
     func watched() {
         guard table != nil else { return }
+        shared.log.info("cluster_in_view", [("rooms", "\(homes.count)")])
         postToEveryLoop(.cluster(.reconnected))
-        for step in homes.recheck() { perform(step) }
+        // Others come back a little earlier or later: what they do not hear the first time they do later.
+        membership.rechecks = [0, 1, 3].map { now.advanced(byMilliseconds: $0 * settings.leaseMilliseconds) }
     }
 
     // MARK: Numbers
@@ -78,6 +82,7 @@ extension ClusterGateway {
     private func claimNumber() {
         let number = Int.random(in: 1...NodeTable.nodeMax)
         membership.standing = .numberless(trying: number)
+        membership.sentAt = now
         guard let value = coder.encode(state(number)) else { return }
         ask(.claim(number)) { [nats, subjects] in nats.create(subjects.nodes, key: subjects.key(of: number), value: value, request: $0) }
     }
@@ -122,6 +127,10 @@ extension ClusterGateway {
     /// What is due by the clock.
     func keepMembership() {
         if let due = membership.saysNext, now >= due, membership.isConnected { say() }
+        if let due = membership.rechecks.first, now >= due, membership.isConnected {
+            membership.rechecks.removeFirst()
+            for step in homes.recheck() { perform(step) }
+        }
         guard var table else { return }
         let gone = table.expire(now: now)
         self.table = table

@@ -233,7 +233,10 @@ extension ClusterGateway {
 
     /// The room as it stands at its home: what clients here have not heard of it is told.
     private func stand(_ room: Rooms.Room, home: Int) {
-        guard copies[room.number] != nil else { return replace(room, home: home) }
+        guard copies[room.number] != nil else {
+            if openedLoops[room.number] != nil { replace(room, home: home) }
+            return
+        }
         homes.heard(room.name, at: LoopPlace.node(of: home))
         let differences = copies[room.number]?.stand(room, home: home) ?? []
         let number = room.number

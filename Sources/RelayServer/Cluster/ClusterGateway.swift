@@ -141,6 +141,8 @@ final class ClusterGateway {
         switch message {
         case .stop: isStopping = true
         case .place(let request): place(.join(request))
+        // For loops: they are told to all threads.
+        case .reload, .policy, .tokens, .web: break
         case .away(let place, let message): send(message, to: place)
         case .cluster(let mail): handleOwn(mail)
         case .drain: beginDraining()

@@ -1,6 +1,7 @@
 import RelayBase
 import RelayRooms
 import Signalling
+import TLSTransport
 
 /// A loop's dealings with other nodes. What is said to them goes through the gateway; where somebody is says whether it is another node.
 extension EventLoop {
@@ -111,7 +112,10 @@ extension EventLoop {
 
     func cluster(_ mail: ClusterMail) {
         switch mail {
-        case .numbered(let node, let start): home.number(asNode: node, startingAt: start)
+        case .numbered(let node, let start):
+            home.number(asNode: node, startingAt: start) { name in
+                RoomNumber(SHA256Digest(hashing: Array(name.text.utf8)).bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+            }
         case .lease(let isHeld): clusterHome.holdsLease = isHeld
         case .nodesGone(let nodes): nodesGone(nodes)
         case .reconnected: renewImports(from: nil)
@@ -138,9 +142,10 @@ extension EventLoop {
 
     /// The room has another home: it is told who of the room is here.
     private func homeMoved(_ number: RoomNumber, to place: Int) {
-        guard let room = room(number), !room.members.isEmpty else { return }
-        room.home = place
-        post(.cluster(.roll(number, from: Place(wrappedValue: index), roll(of: room))), to: place)
+        // Nobody is an answer too: whoever was here may have left unheard.
+        let room = room(number)
+        room?.home = place
+        post(.cluster(.roll(number, from: Place(wrappedValue: index), room.map(roll) ?? [])), to: place)
     }
 
     private func roll(of room: LocalRoom) -> [RollEntry] {

@@ -205,8 +205,8 @@ extension EventLoop {
             stream.publisher == entry.member.id && !entry.streams.contains { $0.id == stream.id }
         }
         guard let (room, isNew, streams) = home.readmit(number, entry.member, entry.streams) else { return }
+        _ = home.changeProfile(number, entry.member.id) { $0.encode(as: entry.member.id) }
         if isNew {
-            _ = home.changeProfile(number, entry.member.id) { $0.encode(as: entry.member.id) }
             if let member = home.rooms[number]?.members.first(where: { $0.id == entry.member.id }) { announceArrival(of: member, in: room) }
         } else if before != entry.member.address {
             for place in audience(of: room) { post(.cluster(.memberMoved(number, entry.member.id, entry.member.address)), to: place) }

@@ -290,7 +290,7 @@ final class EventLoop {
         case TimerKind.bundles: heldTimer = nil
         case TimerKind.layers: lookAtLayers()
         case TimerKind.presence: releasePresence()
-        case TimerKind.speakers: speakersTimer(RoomNumber(UInt32(truncatingIfNeeded: event.payload)))
+        case TimerKind.speakers: speakersTimer(RoomNumber(event.payload))
         case TimerKind.news: tellNews()
         case TimerKind.listener:
             resumeListener(Int(event.payload))

@@ -108,7 +108,7 @@ final class Shared: Sendable {
     /// The worker that has everything of a room that is heard: its place among mailboxes and rings.
     func audioWorker(of room: RoomNumber) -> Int {
         // Numbers come in steps of the number of loops: their bits are spread first.
-        loops + Int((UInt64(room.value) &* 0x9E37_79B9_7F4A_7C15) >> 32) % audioWorkers
+        loops + Int((room.value &* 0x9E37_79B9_7F4A_7C15) >> 32) % audioWorkers
     }
 
     /// The loop that holds a room's control state: FNV-1a of its name, the same on every loop.

@@ -6,7 +6,7 @@ struct PrometheusText {
     private(set) var text = ""
 
     static func render(
-        _ loops: [LoopCounters], audio: [AudioSnapshot], readiness: DrainState, auditLost: UInt64, uptimeSeconds: Double
+        _ loops: [LoopCounters], audio: [AudioSnapshot], cluster: ClusterCounters? = nil, readiness: DrainState, auditLost: UInt64, uptimeSeconds: Double
     ) -> String {
         var writer = PrometheusText()
         var sum = LoopCounters()
@@ -22,6 +22,7 @@ struct PrometheusText {
         writer.liveness(sum.liveness)
         writer.flow(sum)
         writer.audio(audio)
+        if let cluster { writer.cluster(cluster, sum) }
         writer.loops(loops)
         return writer.text
     }

@@ -37,7 +37,7 @@ extension EventLoop {
         case .unchanged: return
         case .early(let due):
             guard speakersDue.insert(number).inserted else { return }
-            _ = timers.schedule(at: due, TimerEvent(payload: UInt64(number.value), kind: TimerKind.speakers))
+            _ = timers.schedule(at: due, TimerEvent(payload: number.value, kind: TimerKind.speakers))
         case .changed:
             guard let room = home.rooms[number] else { return }
             let news = RelayMessage.speakers(.init(speakers: room.speakers.current.map(RelayMessage.Speaker.init))).encoded
