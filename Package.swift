@@ -205,6 +205,7 @@ let package = Package(
         .testTarget(
             name: "JitterTracesTests", dependencies: ["jitter-traces", "JitterBuffer", "RelayBase"], exclude: ["Fixtures"],
             swiftSettings: strict + optimized),
+        testTarget("ClusterProtocolTests", ["ClusterProtocol", "RelayBase", "RelayRooms"]),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),
         .testTarget(name: "AudioSessionTests", dependencies: ["AudioSession", "RelayBase"], swiftSettings: strict + optimized),

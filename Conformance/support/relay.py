@@ -86,6 +86,7 @@ class Relay:
         authority: Path | None = None,
         identity: Identity | None = None,
         prefix: tuple[str, ...] = (),
+        extra_environment: dict[str, str] | None = None,
     ) -> Relay:
         """Starts `segue serve` on a port that the kernel chooses and waits for its `ready` line.
 
@@ -111,7 +112,11 @@ class Relay:
         command += arguments
         log_paths = (state / "stdout.log", state / "stderr.log")
         with log_paths[0].open("wb") as output, log_paths[1].open("wb") as errors:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+            # What a bench leaves open must not hold up its end for a minute.
+            environment = {"SEGUE_DRAIN_MILLISECONDS": "10000"} if "drainMilliseconds" not in (config or {}) else {}
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment | dict(os.environ) | (extra_environment or {})
+            )
         relay = cls(
             process=process,
             port=0,

@@ -23,7 +23,8 @@ extension RelayMessage {
             return .keyFrameRequested(stream: event.stream, layer: event.layer)
         case "goaway":
             let event = try decoder.decode(Away.self, from: data)
-            return .goAway(deadlineMilliseconds: event.deadlineMilliseconds, reason: event.reason)
+            return .goAway(deadlineMilliseconds: event.deadlineMilliseconds, reason: event.reason, node: event.node)
+        case "goaway.cancelled": return .goAwayCancelled
         case "participant.changed": return .participantChanged(try decoder.decode(ParticipantState.self, from: data))
         case "room.locked": return .roomLocked(try decoder.decode(Lock.self, from: data))
         case "room.removed": return .roomRemoved(try decoder.decode(RoomRemoval.self, from: data))
@@ -87,6 +88,7 @@ extension RelayMessage {
     private struct Away: Codable {
         var deadlineMilliseconds: UInt64
         var reason: String
+        var node: String?
     }
 }
 
@@ -105,8 +107,9 @@ extension RelayMessage: Encodable {
         case .streamForwarded(let body): try RelayMessage.write(encoder, "stream.forwarded", id: nil, body)
         case .keyFrameRequested(let stream, let layer):
             try RelayMessage.write(encoder, "keyframe.requested", id: nil, KeyFrameNeed(stream: stream, layer: layer))
-        case .goAway(let deadline, let reason):
-            try RelayMessage.write(encoder, "goaway", id: nil, Away(deadlineMilliseconds: deadline, reason: reason))
+        case .goAwayCancelled: try Head(type: "goaway.cancelled", id: nil).encode(to: encoder)
+        case .goAway(let deadline, let reason, let node):
+            try RelayMessage.write(encoder, "goaway", id: nil, Away(deadlineMilliseconds: deadline, reason: reason, node: node))
         case .participantChanged(let body): try RelayMessage.write(encoder, "participant.changed", id: nil, body)
         case .roomLocked(let body): try RelayMessage.write(encoder, "room.locked", id: nil, body)
         case .roomRemoved(let body): try RelayMessage.write(encoder, "room.removed", id: nil, body)

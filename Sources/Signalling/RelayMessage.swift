@@ -13,7 +13,10 @@ package enum RelayMessage: Sendable, Equatable {
     case streamForwarded(StreamsForwarded)
     /// `layer`: the spatial layer, where the stream has several.
     case keyFrameRequested(stream: UInt32, layer: Int? = nil)
-    case goAway(deadlineMilliseconds: UInt64, reason: String)
+    /// `node`: where the client may go, `HOST:PORT`.
+    case goAway(deadlineMilliseconds: UInt64, reason: String, node: String? = nil)
+    /// The relay stays after all.
+    case goAwayCancelled
     case participantChanged(ParticipantState)
     case roomLocked(Lock)
     case roomRemoved(RoomRemoval)

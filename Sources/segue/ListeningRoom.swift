@@ -252,7 +252,8 @@ final class ListeningRoom {
             guard let place = clients[tag].streams.firstIndex(where: { $0.info.stream == id && !$0.hasEnded }) else { return }
             ended(place, tag)
             if tag == 0 { tell("ended", "stream \(id) ended", ["stream": "\(id)"]) }
-        case .goAway(_, let reason): if tag == 0 { tell("goaway", "the relay goes away: \(reason)", ["reason": reason]) }
+        case .goAwayCancelled: if tag == 0 { tell("goaway_cancelled", "the relay stays after all", [:]) }
+        case .goAway(_, let reason, _): if tag == 0 { tell("goaway", "the relay goes away: \(reason)", ["reason": reason]) }
         case .participantChanged(let state):
             guard tag == 0 else { return }
             let name = clients[tag].names[state.participant] ?? "\(state.participant)"

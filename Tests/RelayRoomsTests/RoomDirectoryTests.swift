@@ -91,7 +91,7 @@ struct RoomDirectoryTests {
 
     @Test("design §2: home loops never give the same number twice")
     func distinctNumbers() throws {
-        var numbers: Set<UInt32> = []
+        var numbers: Set<UInt64> = []
         var participants: Set<UInt32> = []
         for loop in 0..<4 {
             var directory = TestDirectory.make(loop: loop, loops: 4)

@@ -86,13 +86,14 @@ struct AudioSessionDeskTests {
         guard let name = RoomName("room", bytesMax: 64) else { return nil }
         let limits = Limits()
         let budget = ByteBudget(bytesMax: 1 << 20)
-        let room = LocalRoom(number: RoomNumber(1), name: name, limits: limits, budget: budget)
+        let room = LocalRoom(number: RoomNumber(1), name: name, home: 0, limits: limits, budget: budget)
         guard let subscriber = room.fanout.addSubscriber(ParticipantID(1), token: 1),
             let slot = room.fanout.addStream(id: 1, publisher: ParticipantID(1), lane: lane)
         else { return nil }
         let admission = RoomAdmission(role: .speaker, publish: .all, settings: RoomSettings())
         let membership = Membership(
-            room: room, home: 0, participant: ParticipantID(1), subscriber: subscriber, admission: admission, spent: nil, budget: budget, now: now)
+            room: room, participant: ParticipantID(1), displayName: nil, role: .speaker, subscriber: subscriber, admission: admission, spent: nil,
+            budget: budget, now: now)
         membership.published.append(PublishedStream(id: 1, slot: slot, lane: lane))
         return membership
     }

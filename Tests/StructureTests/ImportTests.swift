@@ -27,11 +27,13 @@ struct ImportTests {
         "CertificateAuthority": ["RelayBase", "COpenSSL", "CLinux", "Glibc", "FoundationEssentials"],
         "JOSE": ["RelayBase", "COpenSSL", "Glibc", "FoundationEssentials"],
         "HTTPTransport": ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib", "Glibc"],
+        "ClusterProtocol": ["RelayBase", "RelayRooms"],
+        "NATSTransport": ["Reactor", "CNATS", "Glibc", "Synchronization"],
         "MediaFiles": ["RelayBase", "MediaProtocol", "CAVFormat", "COpus", "Glibc", "FoundationEssentials"],
         "RelayServer": [
             "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "AudioEngine", "RelayRooms", "AudioSession",
             "Signalling", "Reactor", "CLinux", "TLSTransport",
-            "HTTPTransport", "JOSE", "CertificateAuthority", "Glibc", "FoundationEssentials", "Synchronization",
+            "HTTPTransport", "JOSE", "CertificateAuthority", "ClusterProtocol", "NATSTransport", "Glibc", "FoundationEssentials", "Synchronization",
         ],
         "RelayClient": [
             "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "RelayRooms", "AudioSession", "Signalling", "Reactor", "CLinux",
@@ -57,7 +59,7 @@ struct ImportTests {
 
     /// Nothing of the outside world: the core runs in simulators, fuzzers and as WebAssembly.
     private static let pureTargets: Set<String> = [
-        "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "RelayRooms", "AudioSession", "RelaySimulator",
+        "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "RelayRooms", "AudioSession", "RelaySimulator", "ClusterProtocol",
     ]
     private static let worldly: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization"]
 

@@ -53,6 +53,7 @@ extension APIOperation {
         case .listenToRoom: Description(summary: "A room's mix, without an end.", success: 200, schema: "Sound", type: Listening.contentType)
         case .listen:
             Description(summary: "A room's mix for a ticket, without an end.", success: 200, schema: "Sound", type: Listening.contentType)
+        case .cancelDrain: Description(summary: "Takes a drain back: the relay stays, and takes new sessions again.", success: 202, schema: nil)
         case .drain: Description(summary: "The relay takes no new sessions and ends, as on SIGTERM.", success: 202, schema: nil)
         case .reload: Description(summary: "Reads all reloadable files anew, as on SIGHUP; /readyz says how it went.", success: 202, schema: nil)
         case .enroll:

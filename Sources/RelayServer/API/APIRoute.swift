@@ -23,6 +23,7 @@ enum APIOperation: String, CaseIterable, Sendable {
     case listenToRoom
     case listen
     case drain
+    case cancelDrain
     case reload
     case enroll
     case renew
@@ -79,6 +80,7 @@ struct APIRoute: Sendable {
         APIRoute(operation: .listenToRoom, method: .get, template: "/v1/listen/{room}.ogg", access: .identity, content: .none),
         APIRoute(operation: .listen, method: .get, template: "/listen/{ticket}.ogg", access: .anybody, content: .none),
         APIRoute(operation: .drain, method: .post, template: "/v1/drain", access: .admin, content: .none),
+        APIRoute(operation: .cancelDrain, method: .delete, template: "/v1/drain", access: .admin, content: .none),
         APIRoute(operation: .reload, method: .post, template: "/v1/reload", access: .admin, content: .none),
         APIRoute(operation: .enroll, method: .post, template: "/v1/enroll", access: .anybody, content: .json),
         APIRoute(operation: .renew, method: .post, template: "/v1/renew", access: .certificate, content: .json),

@@ -145,6 +145,7 @@ extension EventLoop {
         case .listenToRoom: listenToRoom(request)
         case .listen: listen(request)
         case .drain: command(.drain)
+        case .cancelDrain: command(.cancelDrain)
         case .reload: command(.reload)
         case .readKeys: readKeys()
         case .listGrants: listGrants(request)

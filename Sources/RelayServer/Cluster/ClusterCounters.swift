@@ -1,3 +1,5 @@
+import ClusterProtocol
+
 /// What the gateway has counted, for metrics.
 struct ClusterCounters: Sendable {
     var isConnected = false
@@ -19,6 +21,8 @@ struct ClusterCounters: Sendable {
     var roomsTaken: UInt64 = 0
     /// What clients were told late, after nodes had not heard each other.
     var repairs: UInt64 = 0
+    /// Where clients that have to go may come to; `nil`: nobody says.
+    var refuge: String?
     private(set) var losses: [String: UInt64] = [:]
 
     mutating func lost(_ reason: String, _ count: Int = 1) { losses[reason, default: 0] &+= UInt64(count) }
@@ -31,6 +35,7 @@ extension ClusterGateway {
         var snapshot = counters
         snapshot.roomsHere = ownRooms.count
         snapshot.roomsElsewhere = copies.count
+        snapshot.refuge = table?.refuge()?.address
         return snapshot
     }
 }

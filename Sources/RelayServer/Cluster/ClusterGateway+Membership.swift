@@ -221,10 +221,10 @@ extension ClusterGateway {
 
     // MARK: Leaving
 
-    func beginDraining() {
-        membership.isDraining = true
+    func beginDraining(_ isDraining: Bool) {
+        membership.isDraining = isDraining
         membership.saysNext = now
-        postToEveryLoop(.cluster(.giveRooms))
+        if isDraining { postToEveryLoop(.cluster(.giveRooms)) }
     }
 
     /// The last that is said: others need not wait for the lease to run out.

@@ -145,7 +145,8 @@ final class ClusterGateway {
         case .reload, .policy, .tokens, .web: break
         case .away(let place, let message): send(message, to: place)
         case .cluster(let mail): handleOwn(mail)
-        case .drain: beginDraining()
+        case .drain: beginDraining(true)
+        case .cancelDrain: beginDraining(false)
         default: counters.lost("misdirected")
         }
     }

@@ -40,8 +40,7 @@ extension EventLoop {
     }
 
     func eraseTicket(_ digest: SHA256Digest) {
-        // When the relay ends, its sessions do not: they go on elsewhere.
-        if shared.gateway != nil, drainDeadline == nil { tellGateway(.ticketEnded(digest.hex)) }
+        if shared.gateway != nil { tellGateway(.ticketEnded(digest.hex)) }
     }
 
     func record(of channel: Channel) -> SessionRecord? {

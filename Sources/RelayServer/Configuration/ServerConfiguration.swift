@@ -34,7 +34,7 @@ package struct ServerConfiguration: Sendable {
     /// Where the relay keeps its signing key and the grants; `nil`: they end with it.
     package var stateFolder: String?
     package var limits = Limits()
-    package var drainMilliseconds: UInt64 = 10_000
+    package var drainMilliseconds: UInt64 = 60_000
     package var reloadCheckMilliseconds: UInt64 = 1_000
     /// The algorithm by which the kernel paces connections (tcp(7), `tcp_congestion_control`); empty, or unknown to the kernel: the machine's own.
     package var congestionControl = "cubic"

@@ -20,7 +20,7 @@ extension EventLoop {
             case .readDescription, .readMessages, .readKeys, .listRooms, .readRoom, .endRoom, .listParticipants, .removeParticipant, .listStreams,
                 .listSessions,
                 .readSession,
-                .endSession, .listGrants, .revokeGrant, .watchLive, .createListening, .listenToRoom, .listen, .drain, .reload:
+                .endSession, .listGrants, .revokeGrant, .watchLive, .createListening, .listenToRoom, .listen, .drain, .cancelDrain, .reload:
                 return .answer(EventLoop.notHere)
             }
         } catch {

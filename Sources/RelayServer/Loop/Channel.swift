@@ -82,6 +82,8 @@ final class Channel {
     var closeReason: String?
     /// In a cluster: what other nodes know of the session is not what it is any more.
     var ticketIsStale = false
+    /// Its end here is not the session's: another node goes on with it.
+    var goesOnElsewhere = false
     /// A session of another node that goes on here, as soon as its room's home knows.
     var arriving: SessionRecord?
     /// How the session can be resumed, and whether it waits for that.

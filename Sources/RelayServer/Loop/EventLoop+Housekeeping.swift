@@ -36,7 +36,7 @@ extension EventLoop {
         closeExpiredTokens()
         shared.board.publish(snapshot(), at: index)
         if index == 0 { shared.audit.tellLoss() }
-        if let deadline = drainDeadline, now >= deadline || shared.webSockets.load(ordering: .acquiring) == 0 { endDrain() }
+        goOnDraining()
     }
 
     /// The counters with what is still in the rooms.
@@ -52,35 +52,6 @@ extension EventLoop {
             counters.framesPending &+= pending
         }
         return counters
-    }
-
-    // MARK: Drain
-
-    /// Tells every session that the relay goes away, and ends them at the deadline.
-    func drain(_ deadlineMilliseconds: UInt64) {
-        guard drainDeadline == nil else { return }
-        drainDeadline = now.advanced(byMilliseconds: deadlineMilliseconds)
-        endParkedSessions(reason: "drain")
-        let news = RelayMessage.goAway(deadlineMilliseconds: deadlineMilliseconds, reason: "drain").encoded
-        for handle in channels.handles {
-            guard let channel = channels[handle], channel.purpose == .session, channel.sessionID != "" else { continue }
-            sendText(channel, news)
-        }
-        for handle in connections.handles {
-            guard let connection = connections[handle] else { continue }
-            if case .http2(let session) = connection.phase, connection.channels.isEmpty {
-                session.goAway(.noError)
-                markDirty(connection)
-            }
-        }
-    }
-
-    private func endDrain() {
-        for handle in channels.handles {
-            if let channel = channels[handle] { beginClose(channel, .goingAway, reason: "the relay goes away", counted: "drain") }
-        }
-        flushDirty()
-        isStopping = true
     }
 
     /// The loop ends: what can be sent at once is, the rest is let go.

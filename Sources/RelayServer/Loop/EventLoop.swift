@@ -26,6 +26,7 @@ final class EventLoop {
         static let presence: UInt8 = 10
         static let speakers: UInt8 = 11
         static let news: UInt8 = 12
+        static let drain: UInt8 = 13
         static let flow: UInt8 = 6
         static let layers: UInt8 = 7
     }
@@ -120,7 +121,7 @@ final class EventLoop {
     private var outbox: Outbox
     var handshakes = HandshakeTurns()
     var date = DateText()
-    var drainDeadline: MonotonicInstant?
+    var drainRun: DrainRun?
     var isStopping = false
     let startedAt: MonotonicInstant
 
@@ -292,6 +293,7 @@ final class EventLoop {
         case TimerKind.presence: releasePresence()
         case TimerKind.speakers: speakersTimer(RoomNumber(event.payload))
         case TimerKind.news: tellNews()
+        case TimerKind.drain: goOnDraining()
         case TimerKind.listener:
             resumeListener(Int(event.payload))
         default:
@@ -383,6 +385,7 @@ final class EventLoop {
         case .live(let event): tellLive(event)
         case .policy(let policy): adopt(policy)
         case .drain(let deadline): drain(deadline)
+        case .cancelDrain: cancelDrain()
         case .stop: isStopping = true
         }
     }

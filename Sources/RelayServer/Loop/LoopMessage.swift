@@ -106,6 +106,7 @@ enum LoopMessage: Sendable {
     case tokens(TokenVerifier)
     case web(WebFiles)
     case drain(deadlineMilliseconds: UInt64)
+    case cancelDrain
     case stop
 }
 

@@ -175,8 +175,8 @@ final class DrainState: Sendable {
     /// - Returns: how many there are now.
     func countRefusedCongestionControl() -> Int { refusedCongestionControls.add(1, ordering: .acquiringAndReleasing).newValue }
 
-    func beginDraining() {
-        draining.store(true, ordering: .releasing)
+    func setDraining(_ isDraining: Bool) {
+        draining.store(isDraining, ordering: .releasing)
     }
 }
 

@@ -35,7 +35,7 @@ package enum ServerFault: Error, Sendable, CustomStringConvertible {
 /// The relay: its loops' threads, and the supervision of signals and files on the caller's thread.
 package final class Server {
     /// Blocked before any thread starts, so that only the supervisor sees them.
-    package static let signals = [SIGTERM, SIGINT, SIGHUP]
+    package static let signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
 
     private static let backlog: Int32 = 4_096
 
@@ -196,7 +196,8 @@ package final class Server {
         SystemCalls.linux.close(probe)
     }
 
-    /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGHUP reloads.
+    /// Supervises until a signal ends the relay and its loops have ended: SIGTERM and SIGINT drain (a second one stops at once), SIGUSR1 takes
+    /// that back, SIGHUP reloads.
     package func supervise() {
         // Changes of files are told at once; the look from time to time is for those that are not.
         var waits = [signals.descriptor.number, reloads.descriptor, shared.commands.wake.descriptor.number].map {
@@ -212,6 +213,9 @@ package final class Server {
                 case SIGHUP:
                     reloads.run(all: true, because: "signal")
                     shared.audit.reopen()
+                case SIGUSR1:
+                    if isDraining { cancelDrain(because: "signal") }
+                    (isDraining, isSignalled) = (false, false)
                 default:
                     log.info(isSignalled ? "stopping" : "draining", [("signal", "\(signal)")])
                     if isSignalled { shared.broadcast(.stop) } else { drain() }
@@ -226,6 +230,9 @@ package final class Server {
                     drain()
                     isDraining = true
                 case .drain: break
+                case .cancelDrain:
+                    if isDraining { cancelDrain(because: "admin") }
+                    (isDraining, isSignalled) = (false, false)
                 }
             }
             if isDraining, shared.endedLoops.load(ordering: .acquiring) == shared.loops { break }
@@ -271,8 +278,15 @@ package final class Server {
 
     /// Drains as SIGTERM does, for a process that holds the relay beside other things; ``stop()`` waits for the end.
     package func drain() {
-        shared.readiness.beginDraining()
+        shared.readiness.setDraining(true)
         shared.broadcast(.drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
+    }
+
+    /// The relay stays: whoever has not gone yet may.
+    package func cancelDrain(because cause: String) {
+        log.info("drain_cancelled", [("because", cause)])
+        shared.readiness.setDraining(false)
+        shared.broadcast(.cancelDrain)
     }
 
     /// Ends the loops at once, unless they have ended by themselves, and waits for them.

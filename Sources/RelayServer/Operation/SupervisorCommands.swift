@@ -3,6 +3,7 @@ import Reactor
 /// What the supervisor is asked to do by administrators, as signals do it.
 enum SupervisorCommand: Sendable {
     case drain
+    case cancelDrain
     case reload
 }
 

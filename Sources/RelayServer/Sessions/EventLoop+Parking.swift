@@ -110,7 +110,7 @@ extension EventLoop {
         for digest in [channel.resumption.ticket, channel.resumption.spent] {
             if let digest {
                 shared.resumeTickets.remove(digest)
-                eraseTicket(digest)
+                if !channel.goesOnElsewhere { eraseTicket(digest) }
             }
         }
         channel.resumption.ticket = nil

@@ -170,7 +170,8 @@ extension EventLoop {
     /// Takes a session out of its room or its lobby, whatever the cause, and says so to the home.
     func leaveRoom(_ channel: Channel, reason: RelayMessage.LeaveReason) {
         switch channel.state {
-        case .inRoom(let membership): post(.leave(membership.room.number, membership.participant, reason: reason), to: membership.home)
+        case .inRoom(let membership):
+            if !channel.goesOnElsewhere { post(.leave(membership.room.number, membership.participant, reason: reason), to: membership.home) }
         case .waiting(let place, _): post(.leave(place.room, place.participant, reason: reason), to: place.home)
         case .awaitingHello, .ready, .joining: return
         }

@@ -63,6 +63,12 @@ extension EventDescription {
 
     static let goAway = EventDescription(
         "The relay ends this session after so many milliseconds.",
-        [.required("deadlineMilliseconds", .integer(from: 0)), .required("reason", .text)],
+        [
+            .required("deadlineMilliseconds", .integer(from: 0)), .required("reason", .text),
+            .optional("node", .text, "Where the client may go, HOST:PORT; absent: the way it came."),
+        ],
         #"{"type":"goaway","deadlineMilliseconds":10000,"reason":"drain"}"#)
+
+    static let goAwayCancelled = EventDescription(
+        "The relay stays after all: sessions that have not gone may stay.", [], #"{"type":"goaway.cancelled"}"#)
 }

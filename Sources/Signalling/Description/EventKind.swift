@@ -15,6 +15,7 @@ package enum EventKind: String, CaseIterable, Sendable {
     case recovered
     case keepAlive = "keepalive"
     case goAway = "goaway"
+    case goAwayCancelled = "goaway.cancelled"
     case roomLocked = "room.locked"
     case roomRemoved = "room.removed"
     case roomAdmitted = "room.admitted"
@@ -63,6 +64,7 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .recovered: self = .recovered
         case .keepAlive: self = .keepAlive
         case .goAway: self = .goAway
+        case .goAwayCancelled: self = .goAwayCancelled
         case .roomLocked: self = .roomLocked
         case .roomRemoved: self = .roomRemoved
         case .roomAdmitted: self = .roomAdmitted
@@ -111,6 +113,7 @@ package enum EventKind: String, CaseIterable, Sendable {
         case .recovered: .recovered
         case .keepAlive: .keepAlive
         case .goAway: .goAway
+        case .goAwayCancelled: .goAwayCancelled
         case .roomLocked: .roomLocked
         case .roomRemoved: .roomRemoved
         case .roomAdmitted: .roomAdmitted

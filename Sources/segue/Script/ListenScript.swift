@@ -168,7 +168,7 @@ enum ScriptEvents {
         .sessionChanged, .interruptionBegan, .interruptionEnded, .duckBegan, .duckEnded, .silenceSecondaryAudioBegin, .silenceSecondaryAudioEnd,
         .mediaServicesWereLost, .mediaServicesWereReset, .routeChanged, .streamStopped, .streamState, .formatWanted, .participantInterrupted,
         .participantHeld, .participantRoute, .participantMode, .participantJoined, .participantLeft, .participantChanged, .streamPublished,
-        .streamEnded, .speakers, .streamForwarded, .streamGap, .congested, .recovered, .goAway,
+        .streamEnded, .speakers, .streamForwarded, .streamGap, .congested, .recovered, .goAway, .goAwayCancelled,
     ]
     static let all = relay.map(\.rawValue) + media + buffers + connection
 }
