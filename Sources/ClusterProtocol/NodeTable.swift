@@ -79,9 +79,18 @@ package struct NodeTable: Sendable {
     /// A node has said that it ends.
     package mutating func left(_ node: Int) -> Bool { entries.removeValue(forKey: node) != nil }
 
+    /// Whether what this node hears, and does not hear, says anything: it has heard for a lease.
+    package func mayJudge(now: MonotonicInstant) -> Bool { connectedSince.map { now.milliseconds(since: $0) >= leaseMilliseconds } ?? false }
+
+    /// Nodes that should have been heard by now: for half a lease they were not.
+    package func silent(now: MonotonicInstant) -> [Int] {
+        guard mayJudge(now: now) else { return [] }
+        return entries.filter { now.milliseconds(since: $0.value.heard) >= leaseMilliseconds / 2 }.keys.sorted()
+    }
+
     /// Takes out who has not been heard for a lease.
     package mutating func expire(now: MonotonicInstant) -> [Int] {
-        guard let connectedSince, now.milliseconds(since: connectedSince) >= leaseMilliseconds else { return [] }
+        guard mayJudge(now: now) else { return [] }
         let gone = entries.filter { now.milliseconds(since: $0.value.heard) >= leaseMilliseconds }.keys.sorted()
         for node in gone { entries[node] = nil }
         return gone

@@ -48,6 +48,12 @@ package final class NATSConnection: Sendable {
         return core.outgoing.post(.publish(subject, bytes), byteCount: bytes.count + subject.utf8.count) ? .sent : .full
     }
 
+    /// The same, asking to be told when nobody listens there (`nobody`). The reply subject must be one that is subscribed to.
+    package func probe(_ subject: String, _ bytes: [UInt8], reply: String) {
+        guard core.isConnected.load(ordering: .acquiring) else { return }
+        _ = core.outgoing.post(.probe(subject, bytes, reply: reply), byteCount: bytes.count + subject.utf8.count)
+    }
+
     /// Messages of a subject come as events from now on, and after each reconnection.
     package func subscribe(_ subject: String) { _ = core.outgoing.post(.subscribe(subject), byteCount: 0) }
 

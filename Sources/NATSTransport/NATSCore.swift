@@ -8,6 +8,7 @@ internal import Synchronization
 final class NATSCore: @unchecked Sendable {  // Safe: the connection's pointer is written once, by the thread that connects, before `isConnected`; all else is constant or locked.
     enum Outgoing: Sendable {
         case publish(String, [UInt8])
+        case probe(String, [UInt8], reply: String)
         case subscribe(String)
     }
 
@@ -78,6 +79,11 @@ final class NATSCore: @unchecked Sendable {  // Safe: the connection's pointer i
                 case .publish(let subject, let bytes):
                     guard isConnected.load(ordering: .acquiring) else { continue }
                     _ = unsafe bytes.withUnsafeBytes { unsafe natsConnection_Publish(connection, subject, $0.baseAddress, Int32($0.count)) }
+                case .probe(let subject, let bytes, let reply):
+                    guard isConnected.load(ordering: .acquiring) else { continue }
+                    _ = unsafe bytes.withUnsafeBytes {
+                        unsafe natsConnection_PublishRequest(connection, subject, reply, $0.baseAddress, Int32($0.count))
+                    }
                 case .subscribe(let subject): subscribe(subject)
                 }
             }
@@ -188,9 +194,13 @@ extension [String] {
 private func received(_: OpaquePointer?, _: OpaquePointer?, _ message: OpaquePointer?, _ closure: UnsafeMutableRawPointer?) {
     defer { unsafe natsMsg_Destroy(message) }
     guard let closure = unsafe closure, let subject = unsafe natsMsg_GetSubject(message) else { return }
+    let core = unsafe Unmanaged<NATSCore>.fromOpaque(closure).takeUnretainedValue()
+    guard unsafe !natsMsg_IsNoResponders(message) else {
+        core.events.post(.nobody(reply: unsafe String(cString: subject)))
+        return
+    }
     let count = unsafe Int(natsMsg_GetDataLength(message))
     let bytes = unsafe UnsafeRawBufferPointer(start: natsMsg_GetData(message), count: count)
-    let core = unsafe Unmanaged<NATSCore>.fromOpaque(closure).takeUnretainedValue()
     unsafe core.events.post(.message(subject: String(cString: subject), payload: Array(bytes)), droppableBytes: count + 1)
 }
 

@@ -91,6 +91,8 @@ package enum NATSEvent: Sendable {
     case connected(server: String)
     case disconnected(reason: String)
     case message(subject: String, payload: [UInt8])
+    /// Nobody listens on the subject that this is the reply subject of.
+    case nobody(reply: String)
     /// More came than was taken: so many messages were dropped.
     case overflowed(count: Int)
     case keyValue(KeyValueChange)

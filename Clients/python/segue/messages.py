@@ -1320,6 +1320,13 @@ class GoawayEvent(TypedDict):
     type: Literal["goaway"]
     deadlineMilliseconds: int
     reason: str
+    # Where the client may go, HOST:PORT; absent: the way it came.
+    node: NotRequired[str]
+
+
+# The relay stays after all: sessions that have not gone may stay.
+class GoawayCancelledEvent(TypedDict):
+    type: Literal["goaway.cancelled"]
 
 
 # The room has been locked or unlocked; to everybody in it.
@@ -1670,6 +1677,7 @@ Event = Union[
     RecoveredEvent,
     KeepaliveEvent,
     GoawayEvent,
+    GoawayCancelledEvent,
     RoomLockedEvent,
     RoomRemovedEvent,
     RoomAdmittedEvent,

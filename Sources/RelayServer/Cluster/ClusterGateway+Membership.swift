@@ -107,6 +107,7 @@ extension ClusterGateway {
             subjects.prepare(own: number)
             nats.subscribe(subjects.control(of: number))
             nats.subscribe(subjects.media(of: number))
+            nats.subscribe(subjects.probes(by: number))
             postToEveryLoop(.cluster(.numbered(node: number, start: start)))
             shared.readiness.set(clusterNumber: number)
             counters.node = number
@@ -132,6 +133,7 @@ extension ClusterGateway {
             for step in homes.recheck() { perform(step) }
         }
         guard var table else { return }
+        for node in table.silent(now: now) { probe(node) }
         let gone = table.expire(now: now)
         self.table = table
         if !gone.isEmpty { lose(gone) }
@@ -217,6 +219,19 @@ extension ClusterGateway {
         for node in nodes { shared.log.warning("cluster_node_gone", [("number", "\(node)")]) }
         postToEveryLoop(.cluster(.nodesGone(nodes)))
         for (_, copy) in copies where nodes.contains(LoopPlace.node(of: copy.home)) { perform(homes.homeIsGone(copy.room.name)) }
+    }
+
+    /// A process that is gone listens to nothing: the server knows that at once, and its lease need not run out.
+    func probe(_ node: Int) {
+        guard let table, let bytes = coder.encode(NodeEnvelope(loop: LoopPlace.gateway, message: .cluster(.probe))) else { return }
+        nats.probe(subjects.control(of: node), bytes, reply: subjects.probe(of: node, by: table.own))
+    }
+
+    func nobody(_ reply: String) {
+        // After NATS was away others come back a moment later than this node: for a lease that says nothing.
+        guard let node = subjects.node(ofProbe: reply), table?.mayJudge(now: now) == true, table?.left(node) == true else { return }
+        lose([node])
+        hurryClaims(of: node)
     }
 
     // MARK: Leaving

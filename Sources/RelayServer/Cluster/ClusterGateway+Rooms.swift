@@ -212,6 +212,7 @@ extension ClusterGateway {
         case .askHome(let number, let name, let node):
             if homes.isHere(name) { post(.cluster(.announceHome(number, to: [node])), to: shared.home(of: name)) }
         case .released(let claim, let record): released(claim, record)
+        case .probe: break
         case .adopt(let adoption): place(.adopt(adoption))
         case .handOver(let room, let revision, let epoch): takeOver(room, revision: revision, epoch: epoch)
         default: counters.lost("misdirected")

@@ -58,6 +58,7 @@ extension ClusterGateway {
             pending.deadline = now.advanced(byMilliseconds: ClusterGateway.releaseMilliseconds)
             claims[digest] = pending
             send(.cluster(.release(pending.claim, token: ticket.address.token, to: table.own)), to: place)
+            probe(LoopPlace.node(of: place))
         }
     }
 
@@ -65,6 +66,15 @@ extension ClusterGateway {
     func released(_ claim: ForeignClaim, _ record: SessionRecord?) {
         guard claims[claim.digest] != nil else { return }
         if let record { settle(claim, .arrived(record)) } else { settle(claim, .unknown) }
+    }
+
+    /// A node is gone: what is waited for from it does not come.
+    func hurryClaims(of node: Int) {
+        for (digest, pending) in claims where pending.deadline != nil {
+            guard let ticket = pending.ticket, LoopPlace.node(of: ticket.address.loop) == node else { continue }
+            claims[digest]?.deadline = nil
+            takeTicket(digest)
+        }
     }
 
     /// Nodes that do not answer.

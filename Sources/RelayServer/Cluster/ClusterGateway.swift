@@ -185,6 +185,7 @@ final class ClusterGateway {
         case .connected(let server): connected(server)
         case .disconnected(let reason): disconnected(reason)
         case .message(let subject, let payload): received(subject, payload)
+        case .nobody(let reply): nobody(reply)
         case .overflowed(let count): counters.lost("overflow", count)
         case .keyValue(let change): changed(change)
         case .watching: watched()

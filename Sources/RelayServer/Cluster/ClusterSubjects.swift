@@ -39,6 +39,11 @@ final class ClusterSubjects {
         return subject
     }
 
+    /// Where the server says that nobody listens to a node.
+    func probe(of node: Int, by own: Int) -> String { "\(prefix).probe.\(own).\(node)" }
+    func probes(by own: Int) -> String { "\(prefix).probe.\(own).*" }
+    func node(ofProbe subject: String) -> Int? { subject.split(separator: ".").last.flatMap { Int($0) } }
+
     func key(of node: Int) -> KeyValueKey { KeyValueKey(encoding: Array("\(node)".utf8)) }
 
     func key(of room: RoomName) -> KeyValueKey { KeyValueKey(encoding: Array(room.text.utf8)) }

@@ -135,7 +135,7 @@ extension EventLoop {
             offerRooms()
         // For gateways: another node that sends them to a loop is told nothing by it.
         case .replica, .surrendered, .standing, .opened, .dropped, .emptied, .askHome, .began, .offer, .handOver, .ticket, .ticketEnded, .claim,
-            .released:
+            .released, .probe:
             return
         }
     }

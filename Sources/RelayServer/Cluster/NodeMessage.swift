@@ -91,6 +91,8 @@ enum ClusterMail: Sendable, Codable {
     case letGo(RoomName, joins: Int)
     /// To the loop that was home: where the room went.
     case moved(RoomNumber, home: Place)
+    /// To a gateway: nothing. That nobody listens there is what is asked.
+    case probe
     /// To a gateway: where is the home of this room?
     case askHome(RoomNumber, RoomName, node: Int)
     // Sessions that go on on another node; see SessionRecord.
