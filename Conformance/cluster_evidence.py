@@ -198,7 +198,7 @@ class Stage:
         self.proxy = HAProxy(
             folder,
             "frontend clients\n    mode tcp\n    bind 127.0.0.1:{port}\n    default_backend relays\n"
-            "backend relays\n    mode tcp\n    balance roundrobin\n    option httpchk GET /readyz\n    http-check expect status 200\n" + servers + "\n",
+            "backend relays\n    mode tcp\n    balance roundrobin\n    retries 3\n    option redispatch 1\n    option httpchk GET /readyz\n    http-check expect status 200\n" + servers + "\n",
         )
         self.proxy.__enter__()
         self.clients: list[Client] = []
@@ -457,6 +457,11 @@ async def run(names: list[str], clients: int, lease: int, seconds: float) -> lis
                 await stage.gather(1 if name in ("hop", "bytes") else clients)
                 found = await (nats(stage, seconds) if name == "nats" else scenario(stage))
             finally:
+                if os.environ.get('DEBUG_LOGS'):
+                    for n, r in stage.cluster.relays.items():
+                        print(n, '\n'.join(l[:260] for l in r.log().splitlines() if 'cluster' in l or 'arrived' in l or 'resume' in l or 'session_ended' in l and 'peer' not in l))
+                    print('SEEN', [(c.name, c.room, c.participant, c.moves, c.unseen) for c in stage.clients if c.unseen])
+                    print('ALL', [(c.name, c.room, c.participant, c.moves) for c in stage.clients])
                 await stage.stop()
         for what, value, bound, holds in found:
             print(f"{'ok  ' if holds else 'MISS'} {what}: {value} ({bound})", flush=True)

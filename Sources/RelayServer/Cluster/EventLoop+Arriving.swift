@@ -101,7 +101,7 @@ extension EventLoop {
         if let room = home.room(named: adoption.name), room.number == adoption.room {
             // The node of the newcomer has the room before it hears anything of it.
             replicateFirst(room, to: adoption.entry.member)
-            readmitAtHome(adoption.room, adoption.entry)
+            readmitAtHome(adoption.room, adoption.entry, isRoll: false)
             if let room = home.rooms[adoption.room], let member = room.members.first(where: { $0.id == adoption.entry.member.id }) {
                 var joined = joined(room, member)
                 if member.role.mayModerate { joined.lobby = room.waiting.map { RelayMessage.lobbyWaiting($0.participant).encoded } }

@@ -122,8 +122,8 @@ extension EventLoop {
         case .restore(let room, let gone): restoreAtHome(room, gone: gone)
         case .surrender(let number): surrenderAtHome(number)
         case .announceHome(let number, let nodes): announceHome(number, to: nodes)
-        case .homeMoved(let number, let home): homeMoved(number, to: home.wrappedValue)
-        case .roll(let number, let loop, let entries): rollAtHome(number, from: loop.wrappedValue, entries)
+        case .homeMoved(let number, let home, let round): homeMoved(number, to: home.wrappedValue, round)
+        case .roll(let number, let loop, let round, let entries): rollAtHome(number, from: loop.wrappedValue, round, entries)
         case .memberMoved(let number, let participant, let address): memberMoved(number, participant, to: address)
         case .letGo(let name, let joins): released(name, joins: joins)
         case .release(let claim, let token, let node): releaseSession(claim, token, to: node)
@@ -141,11 +141,11 @@ extension EventLoop {
     }
 
     /// The room has another home: it is told who of the room is here.
-    private func homeMoved(_ number: RoomNumber, to place: Int) {
+    private func homeMoved(_ number: RoomNumber, to place: Int, _ round: UInt64) {
         // Nobody is an answer too: whoever was here may have left unheard.
         let room = room(number)
         room?.home = place
-        post(.cluster(.roll(number, from: Place(wrappedValue: index), room.map(roll) ?? [])), to: place)
+        post(.cluster(.roll(number, from: Place(wrappedValue: index), round: round, room.map(roll) ?? [])), to: place)
     }
 
     private func roll(of room: LocalRoom) -> [RollEntry] {

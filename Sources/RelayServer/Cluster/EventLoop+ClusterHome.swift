@@ -11,6 +11,8 @@ struct ClusterHome {
     /// Rooms that have changed since other nodes were given them as they stand, and when they are due.
     var changed: Set<RoomNumber> = []
     var replicatedAt: [RoomNumber: MonotonicInstant] = [:]
+    /// By room, the latest roll call, and who has come since it went out: their loops may have answered before they knew.
+    var rolls: [RoomNumber: (round: UInt64, since: Set<ParticipantID>)] = [:]
     /// Members whose node is gone: until when they may come back on another.
     var absent: [Absence] = []
     /// Of each name that joins came for: how many, and how many there were when the gateway was told that nobody is left.
@@ -38,6 +40,11 @@ struct ClusterHome {
 
 /// Rooms whose home is this loop and that span nodes: other nodes with members have a copy of each, a moment old at most, so that one of them can take it over.
 extension EventLoop {
+    /// Somebody is where the home says from now on.
+    func notePlace(_ number: RoomNumber, _ participant: ParticipantID) {
+        if shared.gateway != nil { clusterHome.rolls[number]?.since.insert(participant) }
+    }
+
     /// A room has changed: other nodes with members get it as it stands, soon.
     func noteChange(_ number: RoomNumber) {
         guard shared.gateway != nil else { return }
@@ -68,6 +75,7 @@ extension EventLoop {
             guard let room = home.rooms[number] else {
                 clusterHome.changed.remove(number)
                 clusterHome.replicatedAt[number] = nil
+                clusterHome.rolls[number] = nil
                 continue
             }
             let pause = max(ClusterHome.replicaMillisecondsMin, UInt64(room.members.count) * 1_000 / ClusterHome.membersPerSecond)
@@ -90,6 +98,7 @@ extension EventLoop {
 
     /// The gateway hears of rooms that nobody is left in. It lets go of a name if no join is under way that this loop has not seen.
     func tellEmptied() {
+        if clusterHome.rolls.count > home.rooms.count { clusterHome.rolls = clusterHome.rolls.filter { home.rooms[$0.key] != nil } }
         guard clusterHome.names.count > home.rooms.count else { return }
         for (name, seen) in clusterHome.names where seen.joins != seen.told && home.room(named: name) == nil {
             clusterHome.names[name]?.told = seen.joins
@@ -144,9 +153,11 @@ extension EventLoop {
     /// Every node with members, and these besides, hears where the home of a room is.
     func announceHome(_ number: RoomNumber, to nodes: [Int]) {
         guard let room = home.rooms[number] else { return }
+        let round = (clusterHome.rolls[number]?.round ?? 0) + 1
+        clusterHome.rolls[number] = (round, [])
         let own = (0..<shared.loops).map { $0 }
         let others = Set(foreignNodes(of: room) + nodes).map { LoopPlace.of(LoopPlace.every, on: $0) }
-        for place in own + others.sorted() { post(.cluster(.homeMoved(number, home: Place(wrappedValue: index))), to: place) }
+        for place in own + others.sorted() { post(.cluster(.homeMoved(number, home: Place(wrappedValue: index), round: round)), to: place) }
     }
 
     // MARK: Who is there
@@ -185,26 +196,32 @@ extension EventLoop {
     }
 
     /// A loop says who of a room is there. Its word counts for who is there; this home's for roles and what hosts have imposed.
-    func rollAtHome(_ number: RoomNumber, from place: Int, _ entries: [RollEntry]) {
+    func rollAtHome(_ number: RoomNumber, from place: Int, _ round: UInt64, _ entries: [RollEntry]) {
         guard let room = home.rooms[number] else { return }
         let present = Set(entries.map(\.member.id))
-        for member in room.members where member.address.loop == place && !present.contains(member.id) {
+        let call = clusterHome.rolls[number] ?? (0, [])
+        // Who has come since the call may be there by now; an older call's answer says nothing of who is not.
+        for member in room.members where call.round == round && member.address.loop == place && !present.contains(member.id) {
+            guard !call.since.contains(member.id) else { continue }
             if let departure = home.leave(number, member.id) { announce(departure, .lost) }
         }
-        for entry in entries { readmitAtHome(number, entry) }
+        for entry in entries { readmitAtHome(number, entry, isRoll: true) }
         guard let room = home.rooms[number], LoopPlace.isForeign(place) else { return }
         let gateway = LoopPlace.of(LoopPlace.gateway, on: LoopPlace.node(of: place))
         post(.cluster(.standing(room, home: Place(wrappedValue: index))), to: gateway)
     }
 
     /// Takes a member in as its own loop knows it, new or at a new address.
-    func readmitAtHome(_ number: RoomNumber, _ entry: RollEntry) {
+    func readmitAtHome(_ number: RoomNumber, _ entry: RollEntry, isRoll: Bool) {
         clusterHome.absent.removeAll { $0.room == number && $0.participant == entry.member.id }
         let before = home.rooms[number]?.members.first { $0.id == entry.member.id }?.address
         let ended = home.rooms[number]?.streams.filter { stream in
             stream.publisher == entry.member.id && !entry.streams.contains { $0.id == stream.id }
         }
+        // A roll that was called before it went elsewhere does not bring it back.
+        if isRoll, before != entry.member.address, clusterHome.rolls[number]?.since.contains(entry.member.id) == true { return }
         guard let (room, isNew, streams) = home.readmit(number, entry.member, entry.streams) else { return }
+        if !isRoll { notePlace(number, entry.member.id) }
         _ = home.changeProfile(number, entry.member.id) { $0.encode(as: entry.member.id) }
         if isNew {
             if let member = home.rooms[number]?.members.first(where: { $0.id == entry.member.id }) { announceArrival(of: member, in: room) }

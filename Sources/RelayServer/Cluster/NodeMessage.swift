@@ -70,9 +70,9 @@ enum ClusterMail: Sendable, Codable {
     /// To a home loop: nodes that have members, and these besides, hear where the home is, and call their roll.
     case announceHome(RoomNumber, to: [Int])
     /// To loops with members.
-    case homeMoved(RoomNumber, home: Place)
-    /// From a loop to the home: who of the room is here. What differs is put right on both sides.
-    case roll(RoomNumber, from: Place, [RollEntry])
+    case homeMoved(RoomNumber, home: Place, round: UInt64)
+    /// From a loop to the home, of the round that it was asked in: who of the room is here. What differs is put right on both sides.
+    case roll(RoomNumber, from: Place, round: UInt64, [RollEntry])
     /// To the gateway of a loop that has called its roll: what its clients have not heard is told.
     case standing(Rooms.Room, home: Place)
     /// To the own gateway: a room has members here, or has none any more.

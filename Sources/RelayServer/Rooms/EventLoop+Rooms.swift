@@ -51,6 +51,7 @@ extension EventLoop {
             case .joined(let room, let member):
                 if room.members.count + room.waiting.count == 1 { tellGateway(.began(room.number, room.name)) }
                 noteChange(room.number)
+                notePlace(room.number, member.id)
                 replicateFirst(room, to: member)
                 announceArrival(of: member, in: room)
                 var joined = joined(room, member)
