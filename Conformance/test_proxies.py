@@ -526,8 +526,8 @@ def test_haproxy_ends_tls_for_http2_clients(world: World, by_form: dict[str, Rel
 
 @pytest.fixture
 def sample(world: World, by_form: dict[str, Relay], tmp_path: Path) -> Iterator[HAProxy]:
-    """Deploy/haproxy.cfg as it stands, but for ports and paths."""
-    text = (Path(__file__).parent.parent / "Deploy/haproxy.cfg").read_text()
+    """Deploy/balancers/haproxy-tls.cfg as it stands, but for ports and paths."""
+    text = (Path(__file__).parent.parent / "Deploy/balancers/haproxy-tls.cfg").read_text()
     places = {
         "bind :443 ": "bind 127.0.0.1:{port} ",
         "/etc/haproxy/relay.pem": str(bundle(world.folder, "front", world.server)),

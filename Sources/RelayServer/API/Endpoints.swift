@@ -58,7 +58,8 @@ struct Endpoints {
         let unsaved = shared.readiness.grantsAreUnsaved ? "unsaved: grants\n" : ""
         if shared.gateway != nil, shared.readiness.clusterNumber == 0 { return Endpoints.text(.serviceUnavailable, "joining the cluster\n") }
         let cluster = shared.readiness.clusterIsDegraded ? "degraded: cluster\n" : ""
-        return Endpoints.text(.ok, "ready\n" + stale.joined() + unsaved + cluster)
+        return Endpoints.text(
+            .ok, "ready\n" + stale.joined() + unsaved + cluster, more: [HTTPField("segue-weight", "\(shared.balancerWeight)%")])
     }
 
     private func metrics() -> Response {
@@ -72,13 +73,15 @@ struct Endpoints {
         return Endpoints.text(.ok, text, type: "text/plain; version=0.0.4; charset=utf-8")
     }
 
-    static func text(_ status: HTTPStatus, _ text: String, type: String = "text/plain; charset=utf-8") -> Response {
+    static func text(_ status: HTTPStatus, _ text: String, type: String = "text/plain; charset=utf-8", more: [HTTPField] = []) -> Response {
         let body = Array(text.utf8)
         let fields: HTTPFields = [
             HTTPField("content-type", type), HTTPField("content-length", "\(body.count)"), HTTPField("cache-control", "no-store"),
             HTTPField("x-content-type-options", "nosniff"),
         ]
-        return (HTTPResponseHead(status: status, fields: fields), body)
+        var all = fields
+        for field in more { all.append(field) }
+        return (HTTPResponseHead(status: status, fields: all), body)
     }
 }
 

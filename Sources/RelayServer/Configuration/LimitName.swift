@@ -110,7 +110,7 @@ extension ServerConfiguration {
             ["echo", "enabled"], ["echo", "messageBytesMax"], ["enrolment", "authority"], ["enrolment", "renewalLifePercent"],
             ["enrolment", "attemptsPerMinute"],
             ["proxies", "listen"], ["proxies", "networks"], ["proxies", "protocol"],
-            ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"],
+            ["proxies", "tlsProtocol"], ["proxies", "identities"], ["proxies", "clientCertificate"], ["proxies", "agent"],
             ["cluster", "servers"], ["cluster", "name"], ["cluster", "trustedCertificates"], ["cluster", "certificate"], ["cluster", "privateKey"],
             ["cluster", "leaseMilliseconds"], ["cluster", "address"],
             ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"], ["tokens", "leewaySeconds"],
@@ -124,7 +124,7 @@ extension ServerConfiguration {
         ["tokens", "keys"], ["tokens", "issuer"], ["tokens", "audience"],
         ["enrolment", "authority"], ["cluster", "name"], ["cluster", "trustedCertificates"], ["cluster", "certificate"], ["cluster", "privateKey"],
         ["cluster", "address"],
-        ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"],
+        ["proxies", "protocol"], ["proxies", "tlsProtocol"], ["proxies", "clientCertificate"], ["proxies", "agent"],
         ["node"], ["policy"], ["state"], ["auditLog"], ["web"], ["tls", "clientCertificates"], ["tls", "revocation"], ["tls", "minimumVersion"],
         ["tls", "maximumVersion"],
     ]

@@ -43,6 +43,7 @@ extension EventLoop {
     func snapshot() -> LoopCounters {
         var counters = counters
         counters.rooms = home.rooms.count
+        counters.busyShare = load.share
         counters.streams = home.rooms.values.reduce(0) { $0 + $1.streams.count }
         counters.waiting = home.rooms.values.reduce(0) { $0 + $1.waiting.count }
         for handle in rooms.handles {

@@ -53,6 +53,8 @@ struct LoopCounters: Sendable {
     var flushesJoined: UInt64 = 0
 
     // Gauges.
+    /// Of its time, that the loop has worked lately: of several, the busiest.
+    var busyShare = 0.0
     var connections = 0
     var webSockets = 0
     var sessions = 0
@@ -112,6 +114,7 @@ struct LoopCounters: Sendable {
         framesWithoutSubscribers &+= other.framesWithoutSubscribers
         framesToOtherLoops &+= other.framesToOtherLoops
         framesToOtherNodes &+= other.framesToOtherNodes
+        busyShare = max(busyShare, other.busyShare)
         framesFromOtherLoops &+= other.framesFromOtherLoops
         framesLostBetweenLoops &+= other.framesLostBetweenLoops
         framesAfterEnd &+= other.framesAfterEnd

@@ -105,6 +105,15 @@ final class Shared: Sendable {
         }
     }
 
+    /// How much more the relay would take, in percent.
+    var balancerWeight: Int {
+        var sum = LoopCounters()
+        for loop in board.snapshot() { sum.add(loop) }
+        return BalancerWeight.percent(busyShare: sum.busyShare, connections: sum.connections, of: limits.connectionsMax)
+    }
+
+    var isReady: Bool { !readiness.isDraining && (gateway == nil || readiness.clusterNumber != 0) }
+
     /// The worker that has everything of a room that is heard: its place among mailboxes and rings.
     func audioWorker(of room: RoomNumber) -> Int {
         // Numbers come in steps of the number of loops: their bits are spread first.

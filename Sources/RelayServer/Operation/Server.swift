@@ -1,4 +1,5 @@
 package import CertificateAuthority
+import FoundationEssentials
 import Glibc
 package import JOSE
 package import Reactor
@@ -48,6 +49,9 @@ package final class Server {
     private var reloads: Reloads
     private let trust: TrustReload
     private let log: Log
+    private var manager: ServiceManager
+    private let inherited: InheritedSockets
+    private let agent: AgentListener?
     /// Where the relay listens: the kernel's choice where the configuration said port 0.
     package private(set) var addresses: [SocketAddress] = []
     /// Where it listens without TLS, for a proxy that ends TLS in front.
@@ -56,6 +60,9 @@ package final class Server {
     /// Binds, makes the TLS context, and starts the loops.
     package init(_ configuration: ServerConfiguration, log: Log) throws(ServerFault) {
         self.log = log
+        let environment = ProcessInfo.processInfo.environment
+        manager = ServiceManager(environment: environment, process: getpid())
+        inherited = InheritedSockets(environment: environment, process: getpid(), calls: .linux)
         let audit = try Server.audit(configuration.auditLog, log)
         let pairing: PairingState
         do {
@@ -75,6 +82,11 @@ package final class Server {
         do {
             shared = try Shared(configuration: configuration, pairing: pairing, authority: authority, log: log, audit: audit)
             signals = try SignalReceiver(Server.signals)
+        } catch {
+            throw .system(error)
+        }
+        do throws(SystemFault) {
+            agent = if let address = configuration.proxies.agent { try AgentListener(on: address, calls: .linux) } else { nil }
         } catch {
             throw .system(error)
         }
@@ -144,8 +156,16 @@ package final class Server {
             for (place, wanted) in (configuration.listen + configuration.proxies.listen).enumerated() {
                 let address = loop == 0 ? wanted : bound[place]
                 do throws(SystemFault) {
-                    if loop == 0, configuration.loops > 1, wanted.port != 0 { try Server.checkIsFree(wanted) }
-                    let descriptor = try Socket.listen(on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
+                    let given = try inherited.descriptor(for: wanted)
+                    if given == nil, loop == 0, configuration.loops > 1, wanted.port != 0 { try Server.checkIsFree(wanted) }
+                    // Loops share an inherited socket: its queue outlives the process.
+                    let descriptor: FileDescriptor
+                    if let given {
+                        descriptor = given
+                    } else {
+                        descriptor = try Socket.listen(
+                            on: address, backlog: Server.backlog, reusePort: configuration.loops > 1, calls: .linux)
+                    }
                     setCongestionControl(descriptor, configuration.congestionControl)
                     if loop == 0 { bound.append(try Socket.localAddress(of: descriptor, calls: .linux)) }
                     listeners.append(LoopListener(try Listener(descriptor, calls: .linux), isPlaintext: place >= configuration.listen.count))
@@ -200,18 +220,27 @@ package final class Server {
     /// that back, SIGHUP reloads.
     package func supervise() {
         // Changes of files are told at once; the look from time to time is for those that are not.
-        var waits = [signals.descriptor.number, reloads.descriptor, shared.commands.wake.descriptor.number].map {
+        // -1: poll(2) leaves it out.
+        var waits = [signals.descriptor.number, reloads.descriptor, shared.commands.wake.descriptor.number, agent?.descriptor.number ?? -1].map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
         }
         var isDraining = false
         var isSignalled = false
+        manager.tell("READY=1\nSTATUS=serving")
         while true {
-            _ = unsafe poll(&waits, nfds_t(waits.count), Int32(clamping: min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max)))
+            let pause = min(shared.configuration.reloadCheckMilliseconds, isDraining ? 50 : .max, manager.heartbeatMilliseconds ?? .max)
+            _ = unsafe poll(&waits, nfds_t(waits.count), Int32(clamping: pause))
+            manager.beat(turns: shared.board.snapshot().map(\.iterations), at: MonotonicClock.now())
+            agent?.answer { [shared] in
+                BalancerWeight.agentLine(isDraining: shared.readiness.isDraining, isReady: shared.isReady, percent: shared.balancerWeight)
+            }
             reloads.settle()
             while let signal = try? signals.next(calls: .linux) {
                 switch signal {
                 case SIGHUP:
+                    manager.tell("RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.now().nanoseconds(since: .zero) / 1_000)")
                     reloads.run(all: true, because: "signal")
+                    manager.tell("READY=1")
                     shared.audit.reopen()
                 case SIGUSR1:
                     if isDraining { cancelDrain(because: "signal") }
@@ -279,12 +308,15 @@ package final class Server {
     /// Drains as SIGTERM does, for a process that holds the relay beside other things; ``stop()`` waits for the end.
     package func drain() {
         shared.readiness.setDraining(true)
+        // A little more than the drain: the manager is not to end it before.
+        manager.tell("STOPPING=1\nSTATUS=draining\nEXTEND_TIMEOUT_USEC=\((shared.configuration.drainMilliseconds + 10_000) * 1_000)")
         shared.broadcast(.drain(deadlineMilliseconds: shared.configuration.drainMilliseconds))
     }
 
     /// The relay stays: whoever has not gone yet may.
     package func cancelDrain(because cause: String) {
         log.info("drain_cancelled", [("because", cause)])
+        manager.tell("READY=1\nSTATUS=serving")
         shared.readiness.setDraining(false)
         shared.broadcast(.cancelDrain)
     }

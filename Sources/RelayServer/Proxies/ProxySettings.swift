@@ -41,6 +41,8 @@ package struct ProxySettings: Sendable {
     /// Proxies that show a certificate of their own to a TLS listener: what they pass on is believed as over the listeners without TLS.
     package var identities: [IdentityPattern] = []
     package var certificate = CertificateSource.none
+    /// Where balancers ask for the relay's weight (HAProxy's agent-check); `nil`: nowhere.
+    package var agent: SocketAddress?
 
     package init() {}
 
@@ -54,6 +56,10 @@ package struct ProxySettings: Sendable {
                     reader.fault("listen[\(index)]", "must be ADDRESS:PORT with a loopback address: what comes there is not encrypted")
                 }
             }
+        }
+        if let value = reader.string("agent") {
+            agent = SocketAddress(value)
+            if agent == nil { reader.fault("agent", "must be ADDRESS:PORT") }
         }
         if let values = reader.strings("networks") {
             networks = []
