@@ -205,6 +205,7 @@ let package = Package(
         .testTarget(
             name: "JitterTracesTests", dependencies: ["jitter-traces", "JitterBuffer", "RelayBase"], exclude: ["Fixtures"],
             swiftSettings: strict + optimized),
+        testTarget("NATSTransportTests", ["NATSTransport", "Reactor", "RelayBase"]),
         testTarget("ClusterProtocolTests", ["ClusterProtocol", "RelayBase", "RelayRooms"]),
         testTarget("RelayRoomsTests", ["RelayRooms", "MediaProtocol", "RelayBase"]),
         testTarget("RelaySimulatorTests", ["RelaySimulator", "RelayBase"]),

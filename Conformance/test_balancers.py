@@ -20,7 +20,7 @@ import yaml
 from support.cluster import Cluster, free_port
 from support.proxies import HAProxy, version_1, version_2
 from support.relay import REPOSITORY, Relay
-from support.session import Session
+from support.session import HTTP1, Session
 from support.waiting import wait_until
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -92,6 +92,18 @@ def haproxy(stage: Stage, tmp_path: Path) -> Iterator[HAProxy]:
         text = text.replace(written, real)
     with HAProxy(tmp_path, text, defaults="") as proxy:
         yield proxy
+
+
+class WithHeader(HTTP1):
+    """A PROXY header before TLS begins."""
+
+    def __init__(self, relay: Relay, context: ssl.SSLContext):
+        super().__init__(relay, context, ())
+
+    def connection(self, relay: Relay) -> socket.socket:
+        opened = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
+        opened.sendall(version_1("192.0.2.1"))
+        return opened
 
 
 @dataclass
@@ -213,7 +225,6 @@ def test_a_backend_that_drains_takes_its_clients_to_the_other(stage: Stage, hapr
 
     async def run() -> None:
         opened = await crowd(stage, haproxy.port)
-        rooms = [connection for connection, _ in opened]
         drained = stage.cluster.relays.pop("relay-1")
         went = []
 
@@ -228,8 +239,8 @@ def test_a_backend_that_drains_takes_its_clients_to_the_other(stage: Stage, hapr
             await connection.close()
             await again.close()
 
-        here = {session for session in (welcome["session"] for _, welcome in opened)}
-        assert len(here) == CLIENTS == len(rooms)
+        here = {welcome["session"] for _, welcome in opened}
+        assert len(here) == CLIENTS
         drained.process.send_signal(signal.SIGTERM)
         tasks = [asyncio.create_task(stay(index, *pair)) for index, pair in enumerate(opened)]
         while drained.process.poll() is None:
@@ -278,7 +289,7 @@ def test_the_agent_says_how_much_more_a_relay_would_take_and_that_it_drains(stag
     assert re.fullmatch(r"up ready \d+%\n", asked(stage.agents["relay-2"]))
     relay = stage.cluster.relays["relay-2"]
     # A session that waits keeps the relay in its drain.
-    with Behind(stage, "relay-2") as session:
+    with behind(stage, "relay-2") as session:
         relay.process.send_signal(signal.SIGTERM)
         wait_until("it drains", lambda: asked(stage.agents["relay-2"]) == "drain\n")
         assert session.event("goaway")["deadlineMilliseconds"] <= 6_000
@@ -288,22 +299,10 @@ def test_the_agent_says_how_much_more_a_relay_would_take_and_that_it_drains(stag
         session.barrier()
 
 
-class Behind(Session):
+def behind(stage: Stage, name: str) -> Session:
     """A session that comes with a PROXY header of this bench's own."""
-
-    def __init__(self, stage: Stage, name: str):
-        relay = stage.cluster.relays[name]
-        context = relay.context(identity=stage.cluster.identity("client-0"))
-        from support.proxies import version_1 as header
-        from support.session import _HTTP1
-
-        class WithHeader(_HTTP1):
-            def connection(self, relay: Relay) -> socket.socket:
-                opened = socket.create_connection(("127.0.0.1", relay.port), timeout=20)
-                opened.sendall(header("192.0.2.1"))
-                return opened
-
-        super().__init__(relay, transport=WithHeader(relay, context, ()))
+    relay = stage.cluster.relays[name]
+    return Session(relay, transport=WithHeader(relay, relay.context(identity=stage.cluster.identity("client-0"))))
 
 
 def test_idle_timeouts_let_the_relay_decide_who_is_silent() -> None:

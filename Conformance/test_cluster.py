@@ -1,4 +1,4 @@
-"""Rooms that span the nodes of a cluster, and outlive them (protocol §9), against a real nats-server with mutual TLS."""
+"""Rooms that span the nodes of a cluster, and outlive them (protocol §8.4), against a real nats-server with mutual TLS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from support.cluster import Cluster
+from support.cluster import Cable, Cluster
 from support.metrics import measure
 from support.relay import Relay
 from support.resuming import received_by
@@ -17,7 +17,6 @@ from support.session import KEY, Refused, Session
 from support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(shutil.which("nats-server") is None, reason="no nats-server here")
-HOSTS = {"access": [{"match": "*", "rooms": ["*"], "roles": ["host", "speaker", "listener"]}]}
 
 
 @pytest.fixture(scope="module")
@@ -311,6 +310,56 @@ def test_without_nats_rooms_go_on_and_are_put_right_afterwards(mortals: Guests) 
     assert participants(again) == {session.joined["participant"] for session in (ann, near, newcomer, again)}
     for twin in twins:
         twin.close()
+
+
+@pytest.fixture
+def cabled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
+    """Two nodes, the second of which can be cut off from NATS without a word."""
+    cluster = Cluster(tmp_path_factory.mktemp("cabled"), lease=1_500)
+    guests = Guests(cluster)
+    try:
+        cluster.nats.start()
+        cluster.cables["b"] = Cable(cluster.nats.port)
+        for name in ("a", "b"):
+            cluster.start(name)
+        cluster.await_nodes()
+        yield guests
+    finally:
+        cluster.cables["b"].flows.set()
+        guests.close()
+        cluster.stop()
+
+
+def test_a_partition_leaves_one_truth_that_of_the_side_that_the_registry_is_on(cabled: Guests) -> None:
+    """The home is cut off: it may not give roles or locks any more, another may; afterwards that is how it is everywhere."""
+    cluster = cabled.cluster
+    host, guest = cabled.join("b", "host", role="host"), cabled.join("b", "guest")
+    other, second = cabled.join("a", "other", role="host"), cabled.join("a", "second")
+    stream = host.publish("audio")
+    for session in (guest, second):
+        session.event("stream.published")
+        session.ask("subscribe", all=True)
+    send_until(host, "audio", stream, guest, second)
+    cluster.cables["b"].flows.clear()
+    wait_until("the other side has the room", lambda: measure(cluster.relays["a"], "segue_cluster_rooms_taken_total") >= 1, seconds=30)
+    # Where it was: media goes on, and nobody's rights grow.
+    host.media("audio", stream, b"within the partition")
+    guest.frame(b"within the partition")
+    assert host.refusal("lock", locked=True) == "cluster_unavailable"
+    assert host.refusal("promote", participant=guest.joined["participant"], role="host") == "cluster_unavailable"
+    # Where it is now: a host decides.
+    other.ask("lock", locked=True)
+    other.ask("promote", participant=second.joined["participant"], role="listener")
+    cluster.cables["b"].flows.set()
+    assert guest.event("room.locked", seconds=40)["locked"] is True
+    assert guest.event("participant.changed", seconds=40, participant=second.joined["participant"])["role"] == "listener"
+    late = cabled.open("b", "late")
+    assert late.refusal("join", room=cabled.room) == "room_locked"
+    host.ask("lock", locked=False)
+    assert other.event("room.locked", locked=False)
+    late.joined = late.ask("join", room=cabled.room)
+    assert participants(late) == {session.joined["participant"] for session in (host, guest, other, second, late)}
+    send_until(host, "audio", stream, second)
 
 
 def lease_is_over(host: Session) -> bool:

@@ -14,7 +14,7 @@ import pytest
 from support.authority import Authority
 from support.emulated_link import NEAR_ADDRESS, EmulatedLink, reason_to_skip
 from support.relay import Relay
-from support.session import KEY, Session, _HTTP1
+from support.session import KEY, Session, HTTP1
 
 REASON = reason_to_skip()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
@@ -78,7 +78,7 @@ def enter(relay: Relay, link: EmulatedLink, monkeypatch: pytest.MonkeyPatch) -> 
     """Opens sessions that come from a namespace, in the room "stage"."""
     opened: list[Session] = []
     namespaces: list[str] = []
-    monkeypatch.setattr(_HTTP1, "connection", lambda _, relay: link.connect(namespaces[-1], relay.port))
+    monkeypatch.setattr(HTTP1, "connection", lambda _, relay: link.connect(namespaces[-1], relay.port))
 
     def enter(namespace: str) -> Session:
         namespaces.append(namespace)

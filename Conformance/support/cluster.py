@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import socket
-import ssl
 import subprocess
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,6 +71,46 @@ class NATS:
             self.process = None
 
 
+class Cable:
+    """What one relay reaches NATS through: it can be frozen, so that nothing comes through and no connection breaks, and thawed."""
+
+    def __init__(self, port: int):
+        self.target = port
+        self.flows = threading.Event()
+        self.flows.set()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self.listener.accept()
+                far = socket.create_connection(("127.0.0.1", self.target), timeout=5)
+            except OSError:
+                return
+            far.settimeout(None)
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(source, sink), daemon=True).start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket) -> None:
+        try:
+            while data := source.recv(65_536):
+                self.flows.wait()
+                sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self) -> None:
+        self.flows.set()
+        self.listener.close()
+
+
 class Cluster:
     """Relays that share a NATS, an authority and a policy."""
 
@@ -84,6 +123,7 @@ class Cluster:
         self.nats = NATS(folder / "nats", self.authority)
         self.relays: dict[str, Relay] = {}
         self.identities: dict[str, Identity] = {}
+        self.cables: dict[str, Cable] = {}
 
     def identity(self, name: str) -> Identity:
         if name not in self.identities:
@@ -94,7 +134,7 @@ class Cluster:
         return self.authority.configuration(self.server) | {
             "node": name,
             "cluster": {
-                "servers": [f"tls://127.0.0.1:{self.nats.port}"],
+                "servers": [f"tls://127.0.0.1:{self.cables[name].port if name in self.cables else self.nats.port}"],
                 "trustedCertificates": str(self.authority.certificate),
                 "certificate": str(self.operator.certificate),
                 "privateKey": str(self.operator.key),
@@ -142,5 +182,7 @@ class Cluster:
                 relay.stop()
             except AssertionError as fault:
                 faults.append(str(fault))
+        for cable in self.cables.values():
+            cable.close()
         self.nats.stop()
         assert not faults, "\n".join(faults)

@@ -114,7 +114,7 @@ def frame_message(kind: int, stream: int, sequence: int, payload: bytes, *, flag
     return struct.pack("!BBBBIII", 0x10 | kind, flags, 0, level, stream, sequence, sequence) + payload
 
 
-class _HTTP1:
+class HTTP1:
     def __init__(self, relay: Relay, context: ssl.SSLContext | None, fields: Fields):
         self.conversation = Conversation()
         self.socket = self._open(relay, context, fields)
@@ -166,7 +166,7 @@ class _HTTP1:
         self.socket.socket.close()
 
 
-class BehindProxy(_HTTP1):
+class BehindProxy(HTTP1):
     """What a proxy that ends TLS would open on `relay.port`: without TLS, behind a PROXY header if there is one."""
 
     def __init__(self, relay: Relay, fields: Fields = (), header: bytes = b""):
@@ -218,7 +218,7 @@ class _HTTP2:
         self.client.socket.close()
 
 
-Transport = _HTTP1 | _HTTP2
+Transport = HTTP1 | _HTTP2
 
 
 class Session:
@@ -247,7 +247,7 @@ class Session:
         elif over:
             self.transport = _HTTP2(relay, context, fields, over.transport.client)
         else:
-            self.transport = (_HTTP2 if http == "2" else _HTTP1)(relay, context, fields)
+            self.transport = (_HTTP2 if http == "2" else HTTP1)(relay, context, fields)
         self.events: list[dict] = []
         self.frames: list[Frame] = []
         self.unpacker = Unpacker()

@@ -26,8 +26,8 @@ package struct NodeState: Sendable, Hashable, Codable {
 
 /// Which nodes there are, by what they say and how long ago.
 ///
-/// Pure. A node is gone when it has said nothing for a lease while this node could hear: as long as this node is cut off itself, and for a lease after that, it
-/// holds nobody for gone.
+/// Pure. A node is gone when it has said nothing for a lease while this node could hear and was heard: as long as this node is cut off itself, and for a lease
+/// after that, it holds nobody for gone.
 package struct NodeTable: Sendable {
     package static let nodeMax = 1_023
 
@@ -79,8 +79,11 @@ package struct NodeTable: Sendable {
     /// A node has said that it ends.
     package mutating func left(_ node: Int) -> Bool { entries.removeValue(forKey: node) != nil }
 
-    /// Whether what this node hears, and does not hear, says anything: it has heard for a lease.
-    package func mayJudge(now: MonotonicInstant) -> Bool { connectedSince.map { now.milliseconds(since: $0) >= leaseMilliseconds } ?? false }
+    /// Whether what this node hears, and does not hear, says anything: it has heard for a lease, and is heard itself.
+    package func mayJudge(now: MonotonicInstant) -> Bool {
+        guard let connectedSince, holdsLease(now: now) else { return false }
+        return now.milliseconds(since: connectedSince) >= leaseMilliseconds
+    }
 
     /// Nodes that should have been heard by now: for half a lease they were not.
     package func silent(now: MonotonicInstant) -> [Int] {

@@ -73,7 +73,9 @@ package final class NATSConnection: Sendable {
     package func get(_ bucket: KeyValueBucket, key: KeyValueKey, request: UInt64) { ask(.get, bucket, key, request) }
 
     /// - Parameter revision: only if it is that still; `nil`: in any case.
-    package func delete(_ bucket: KeyValueBucket, key: KeyValueKey, revision: UInt64?, request: UInt64) { ask(.delete(revision), bucket, key, request) }
+    package func delete(_ bucket: KeyValueBucket, key: KeyValueKey, revision: UInt64?, request: UInt64) {
+        ask(.delete(revision), bucket, key, request)
+    }
 
     private func ask(_ act: NATSCore.Request.Act, _ bucket: KeyValueBucket, _ key: KeyValueKey, _ number: UInt64) {
         let queue = bucket.isBulk ? core.bulkRequests : core.requests

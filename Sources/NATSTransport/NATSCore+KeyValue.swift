@@ -12,7 +12,7 @@ extension NATSCore {
         var stores: [KeyValueBucket: OpaquePointer] = unsafe [:]
 
         mutating func forget() {
-            for unsafe store in unsafe stores.values { unsafe kvStore_Destroy(store) }
+            unsafe stores.values.forEach { unsafe kvStore_Destroy($0) }
             unsafe stores = [:]
             if let context = unsafe context { unsafe jsCtx_Destroy(context) }
             unsafe context = nil
@@ -57,12 +57,14 @@ extension NATSCore {
             switch request.act {
             case .get: return .success(try unsafe get(store, key))
             case .create(let value):
-                try check(unsafe value.withUnsafeBytes { unsafe kvStore_Create(&revision, store, key, $0.baseAddress, Int32($0.count)) }, else: .exists)
+                try check(
+                    unsafe value.withUnsafeBytes { unsafe kvStore_Create(&revision, store, key, $0.baseAddress, Int32($0.count)) }, else: .exists)
             case .put(let value):
                 try check(unsafe value.withUnsafeBytes { unsafe kvStore_Put(&revision, store, key, $0.baseAddress, Int32($0.count)) })
             case .update(let value, let last):
                 try check(
-                    unsafe value.withUnsafeBytes { unsafe kvStore_Update(&revision, store, key, $0.baseAddress, Int32($0.count), last) }, else: .conflict)
+                    unsafe value.withUnsafeBytes { unsafe kvStore_Update(&revision, store, key, $0.baseAddress, Int32($0.count), last) },
+                    else: .conflict)
             case .delete(let last):
                 // The library deletes in any case: what has to be of a revision is emptied by that first, and empty is as good as gone.
                 if let last { try check(unsafe kvStore_Update(&revision, store, key, "", 0, last), else: .conflict) }
@@ -111,7 +113,7 @@ extension NATSCore {
         var watchers: [OpaquePointer?] = unsafe Array(repeating: nil, count: buckets.count)
         var stores = Stores()
         defer {
-            for unsafe watcher in unsafe watchers { unsafe kvWatcher_Destroy(watcher) }
+            unsafe watchers.forEach { unsafe kvWatcher_Destroy($0) }
             stores.forget()
         }
         var generation = 0

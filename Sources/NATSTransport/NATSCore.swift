@@ -96,7 +96,8 @@ final class NATSCore: @unchecked Sendable {  // Safe: the connection's pointer i
 
     private func subscribe(_ subject: String) {
         var subscription: OpaquePointer?
-        guard unsafe natsConnection_Subscribe(&subscription, connection, subject, received, Unmanaged.passUnretained(self).toOpaque()) == NATS_OK else { return }
+        guard unsafe natsConnection_Subscribe(&subscription, connection, subject, received, Unmanaged.passUnretained(self).toOpaque()) == NATS_OK
+        else { return }
         _ = unsafe natsSubscription_SetPendingLimits(subscription, NATSCore.pendingMessagesMax, Int32(NATSConnection.incomingBytesMax))
     }
 
@@ -185,7 +186,7 @@ extension [String] {
     fileprivate func withCStrings(_ body: (UnsafeMutableBufferPointer<UnsafePointer<CChar>?>) -> Void) {
         var pointers: [UnsafePointer<CChar>?] = unsafe map { unsafe UnsafePointer(strdup($0)) }
         unsafe pointers.withUnsafeMutableBufferPointer { unsafe body($0) }
-        for unsafe pointer in unsafe pointers { unsafe free(UnsafeMutablePointer(mutating: pointer)) }
+        unsafe pointers.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) }
     }
 }
 

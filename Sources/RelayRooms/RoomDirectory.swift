@@ -33,7 +33,8 @@ package struct RoomDirectory<Profile: Sendable, Description: Sendable> {
 
         /// As its own loop knows a member whom the room's home may not know.
         package init(
-            id: ParticipantID, address: MemberAddress, identity: String, profile: Profile, role: Role, publishable: PublishKinds, muted: PublishKinds = []
+            id: ParticipantID, address: MemberAddress, identity: String, profile: Profile, role: Role, publishable: PublishKinds,
+            muted: PublishKinds = []
         ) {
             self.id = id
             self.address = address

@@ -6,7 +6,9 @@ import Testing
 struct NodeTableTests {
     private static func at(_ milliseconds: UInt64) -> MonotonicInstant { MonotonicInstant.zero.advanced(byMilliseconds: 10_000 + milliseconds) }
 
-    private static func state(_ number: Int, incarnation: UInt64 = 1, isDraining: Bool = false, address: String? = nil, sessions: Int = 0) -> NodeState {
+    private static func state(_ number: Int, incarnation: UInt64 = 1, isDraining: Bool = false, address: String? = nil, sessions: Int = 0)
+        -> NodeState
+    {
         NodeState(number: number, name: "n\(number)", incarnation: incarnation, isDraining: isDraining, address: address, sessions: sessions)
     }
 
@@ -16,13 +18,19 @@ struct NodeTableTests {
         return table
     }
 
+    /// Who is gone, for a node that was heard itself just before.
+    private static func expired(_ table: inout NodeTable, _ milliseconds: UInt64) -> [Int] {
+        table.said(now: at(milliseconds - 1))
+        return table.expire(now: at(milliseconds))
+    }
+
     @Test("a node that has said nothing for a lease is gone, and not before")
     func lease() {
         var table = Self.table()
         _ = table.heard(Self.state(2), now: Self.at(500))
         _ = table.heard(Self.state(3), now: Self.at(1_200))
-        #expect(table.expire(now: Self.at(1_499)) == [])
-        #expect(table.expire(now: Self.at(1_500)) == [2])
+        #expect(Self.expired(&table, 1_499) == [])
+        #expect(Self.expired(&table, 1_500) == [2])
         #expect(!table.isAlive(2) && table.isAlive(3) && table.isAlive(1))
     }
 
@@ -31,12 +39,23 @@ struct NodeTableTests {
         var table = Self.table()
         _ = table.heard(Self.state(2), now: Self.at(0))
         table.disconnected()
-        #expect(table.expire(now: Self.at(60_000)) == [])
+        #expect(Self.expired(&table, 60_000) == [])
         table.connected(now: Self.at(60_000))
-        #expect(table.expire(now: Self.at(60_999)) == [])
+        #expect(Self.expired(&table, 60_999) == [])
         _ = table.heard(Self.state(2), now: Self.at(60_500))
-        #expect(table.expire(now: Self.at(61_000)) == [])
-        #expect(table.expire(now: Self.at(61_500)) == [2])
+        #expect(Self.expired(&table, 61_000) == [])
+        #expect(Self.expired(&table, 61_500) == [2])
+    }
+
+    @Test("a node that is not heard itself holds nobody for gone")
+    func unheard() {
+        var table = Self.table()
+        _ = table.heard(Self.state(2), now: Self.at(0))
+        table.said(now: Self.at(900))
+        #expect(table.expire(now: Self.at(5_000)) == [] && table.silent(now: Self.at(5_000)) == [])
+        table.said(now: Self.at(5_000))
+        #expect(table.silent(now: Self.at(5_001)) == [2])
+        #expect(table.expire(now: Self.at(5_001)) == [2])
     }
 
     @Test("its own lease runs from when what was taken down was said")

@@ -181,7 +181,9 @@ struct RoomHomesTests {
         #expect(homes.count == 0)
     }
 
-    @Test("whatever is lost, and whoever is cut off or gone: afterwards every room has one home, on which all agree, and every request was answered", arguments: 0..<200)
+    @Test(
+        "whatever is lost, and whoever is cut off or gone: afterwards every room has one home, on which all agree, and every request was answered",
+        arguments: 0..<200)
     func explored(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var world = World(nodes: 4)

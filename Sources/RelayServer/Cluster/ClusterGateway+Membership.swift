@@ -141,6 +141,11 @@ extension ClusterGateway {
         if holds != membership.heldLease {
             membership.heldLease = holds
             postToEveryLoop(.cluster(.lease(isHeld: holds)))
+            // A connection that stood still, and did not break: others may have taken this node for gone all the same.
+            if holds {
+                self.table?.connected(now: now)
+                watched()
+            }
         }
         membership.deadline = now.advanced(byMilliseconds: heartbeatMilliseconds)
     }

@@ -6,7 +6,8 @@ import Signalling
 
 /// Rooms: which node is home to each, and what this node knows of those of others.
 extension ClusterGateway {
-    private var isAlive: (Int) -> Bool { { [table] node in table?.isAlive(node) ?? false } }
+    /// After this node was cut off others may not have been heard yet: they are not taken for gone.
+    private var isAlive: (Int) -> Bool { { [table, now] node in table.map { $0.isAlive(node) || !$0.mayJudge(now: now) } ?? false } }
 
     // MARK: Joins
 
@@ -167,7 +168,8 @@ extension ClusterGateway {
 
     /// The node goes away: a room that others have members of goes to one of them.
     private func offer(_ number: RoomNumber, _ name: RoomName, _ nodes: [Int]) {
-        guard membership.isConnected, surrendering[name] == nil, let heir = table?.heir(among: nodes), let (revision, home) = homes.revision(of: name),
+        guard membership.isConnected, surrendering[name] == nil, let heir = table?.heir(among: nodes),
+            let (revision, home) = homes.revision(of: name),
             let value = coder.encode(RoomHome(node: heir, epoch: home.epoch &+ 1))
         else { return }
         surrendering[name] = (heir, nil)

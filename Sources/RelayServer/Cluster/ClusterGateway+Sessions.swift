@@ -11,7 +11,6 @@ extension ClusterGateway {
     struct PendingClaim {
         let claim: ForeignClaim
         var ticket: SessionTicket?
-        var revision: UInt64 = 0
         var deadline: MonotonicInstant?
     }
 
@@ -49,23 +48,33 @@ extension ClusterGateway {
             guard let value = answer.value, let ticket = coder.decode(SessionTicket.self, value) else { return settle(pending.claim, .unknown) }
             guard ticket.record.owner == pending.claim.owner else { return settle(pending.claim, .anothers) }
             pending.ticket = ticket
-            pending.revision = answer.revision
-            let place = ticket.address.loop
-            guard let table, LoopPlace.isForeign(place), table.isAlive(LoopPlace.node(of: place)) else {
-                claims[digest] = pending
-                return takeTicket(digest)
-            }
-            pending.deadline = now.advanced(byMilliseconds: ClusterGateway.releaseMilliseconds)
             claims[digest] = pending
-            send(.cluster(.release(pending.claim, token: ticket.address.token, to: table.own)), to: place)
-            probe(LoopPlace.node(of: place))
+            // Taken out first, by whoever is first: so a token is good once, whatever else goes wrong.
+            ask(.taken(digest)) { [nats, subjects] in
+                nats.delete(subjects.sessions, key: subjects.key(ofTicket: digest), revision: answer.revision, request: $0)
+            }
         }
     }
 
-    /// The session's node has let go of it, or does not know it.
+    func tookTicket(_ digest: String, _ result: Result<KeyValueAnswer, KeyValueFault>) {
+        guard let pending = claims[digest], let ticket = pending.ticket else { return }
+        guard case .success = result else { return settle(pending.claim, .unreachable) }
+        let place = ticket.address.loop
+        guard let table, LoopPlace.isForeign(place), table.isAlive(LoopPlace.node(of: place)) else { return goOn(digest) }
+        claims[digest]?.deadline = now.advanced(byMilliseconds: ClusterGateway.releaseMilliseconds)
+        send(.cluster(.release(pending.claim, token: ticket.address.token, to: table.own)), to: place)
+        probe(LoopPlace.node(of: place))
+    }
+
+    /// The session's node has let go of it, or has not got it any more: what the registry had goes on then.
     func released(_ claim: ForeignClaim, _ record: SessionRecord?) {
         guard claims[claim.digest] != nil else { return }
-        if let record { settle(claim, .arrived(record)) } else { settle(claim, .unknown) }
+        if let record { settle(claim, .arrived(record)) } else { goOn(claim.digest) }
+    }
+
+    private func goOn(_ digest: String) {
+        guard let pending = claims[digest], let ticket = pending.ticket else { return }
+        settle(pending.claim, .arrived(ticket.record))
     }
 
     /// A node is gone: what is waited for from it does not come.
@@ -73,7 +82,7 @@ extension ClusterGateway {
         for (digest, pending) in claims where pending.deadline != nil {
             guard let ticket = pending.ticket, LoopPlace.node(of: ticket.address.loop) == node else { continue }
             claims[digest]?.deadline = nil
-            takeTicket(digest)
+            goOn(digest)
         }
     }
 
@@ -82,24 +91,7 @@ extension ClusterGateway {
         for (digest, pending) in claims {
             guard let deadline = pending.deadline, now >= deadline else { continue }
             claims[digest]?.deadline = nil
-            takeTicket(digest)
-        }
-    }
-
-    /// What the registry has is gone on with, by whoever takes it out first.
-    private func takeTicket(_ digest: String) {
-        guard let pending = claims[digest] else { return }
-        ask(.taken(digest)) { [nats, subjects] in
-            nats.delete(subjects.sessions, key: subjects.key(ofTicket: digest), revision: pending.revision, request: $0)
-        }
-    }
-
-    func tookTicket(_ digest: String, _ result: Result<KeyValueAnswer, KeyValueFault>) {
-        guard let pending = claims[digest], let ticket = pending.ticket else { return }
-        switch result {
-        case .success: settle(pending.claim, .arrived(ticket.record))
-        case .failure(.conflict), .failure(.missing), .failure(.exists): settle(pending.claim, .unreachable)
-        case .failure: settle(pending.claim, .unreachable)
+            goOn(digest)
         }
     }
 

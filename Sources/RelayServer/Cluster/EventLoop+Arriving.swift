@@ -116,7 +116,8 @@ extension RollEntry {
     mutating func move(to address: MemberAddress) {
         self = RollEntry(
             member: Rooms.Member(
-                id: member.id, address: address, identity: member.identity, profile: member.profile, role: member.role, publishable: member.publishable,
+                id: member.id, address: address, identity: member.identity, profile: member.profile, role: member.role,
+                publishable: member.publishable,
                 muted: member.muted),
             streams: streams.map { Rooms.Stream(id: $0.id, publisher: $0.publisher, address: address, lane: $0.lane, description: $0.description) })
     }

@@ -123,7 +123,8 @@ extension EventLoop {
         case .surrender(let number): surrenderAtHome(number)
         case .announceHome(let number, let nodes): announceHome(number, to: nodes)
         case .homeMoved(let number, let home, let round): homeMoved(number, to: home.wrappedValue, round)
-        case .roll(let number, let loop, let round, let entries): rollAtHome(number, from: loop.wrappedValue, round, entries)
+        case .roll(let number, let loop, let round, let entries, let moving):
+            rollAtHome(number, from: loop.wrappedValue, round, entries, moving: moving)
         case .memberMoved(let number, let participant, let address): memberMoved(number, participant, to: address)
         case .letGo(let name, let joins): released(name, joins: joins)
         case .release(let claim, let token, let node): releaseSession(claim, token, to: node)
@@ -145,7 +146,9 @@ extension EventLoop {
         // Nobody is an answer too: whoever was here may have left unheard.
         let room = room(number)
         room?.home = place
-        post(.cluster(.roll(number, from: Place(wrappedValue: index), round: round, room.map(roll) ?? [])), to: place)
+        clusterHome.moving.removeAll { now >= $0.until }
+        let moving = clusterHome.moving.filter { $0.room == number }.map(\.participant)
+        post(.cluster(.roll(number, from: Place(wrappedValue: index), round: round, room.map(roll) ?? [], moving: moving)), to: place)
     }
 
     private func roll(of room: LocalRoom) -> [RollEntry] {
@@ -156,7 +159,7 @@ extension EventLoop {
     func rollEntry(_ channel: Channel, _ membership: Membership) -> RollEntry {
         let (room, participant) = (membership.room, membership.participant)
         let profile = MemberProfile(
-        identity: channel.identity, displayName: membership.displayName, presentation: channel.audio?.presentation ?? MemberPresentation())
+            identity: channel.identity, displayName: membership.displayName, presentation: channel.audio?.presentation ?? MemberPresentation())
         let address = address(of: channel)
         let member = Rooms.Member(
             id: participant, address: address, identity: channel.identity?.name ?? "", profile: profile, role: membership.role,

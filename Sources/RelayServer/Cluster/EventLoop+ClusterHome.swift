@@ -17,6 +17,8 @@ struct ClusterHome {
     var absent: [Absence] = []
     /// Of each name that joins came for: how many, and how many there were when the gateway was told that nobody is left.
     var names: [RoomName: (joins: Int, told: Int)] = [:]
+    /// Sessions of this loop that go on elsewhere: their rooms' homes hear so from there.
+    var moving: [Absence] = []
     /// Where rooms went that this loop was home to: what still comes for them goes on there. The newest are kept.
     var moved: [(room: RoomNumber, home: Int)] = []
 
@@ -43,6 +45,13 @@ extension EventLoop {
     /// Somebody is where the home says from now on.
     func notePlace(_ number: RoomNumber, _ participant: ParticipantID) {
         if shared.gateway != nil { clusterHome.rolls[number]?.since.insert(participant) }
+    }
+
+    /// A session of this loop goes on elsewhere.
+    func noteMoving(_ membership: Membership) {
+        let until = now.advanced(byMilliseconds: limits.resumeMilliseconds)
+        clusterHome.moving.removeAll { now >= $0.until }
+        clusterHome.moving.append(ClusterHome.Absence(room: membership.room.number, participant: membership.participant, until: until))
     }
 
     /// A room has changed: other nodes with members get it as it stands, soon.
@@ -196,9 +205,9 @@ extension EventLoop {
     }
 
     /// A loop says who of a room is there. Its word counts for who is there; this home's for roles and what hosts have imposed.
-    func rollAtHome(_ number: RoomNumber, from place: Int, _ round: UInt64, _ entries: [RollEntry]) {
+    func rollAtHome(_ number: RoomNumber, from place: Int, _ round: UInt64, _ entries: [RollEntry], moving: [ParticipantID]) {
         guard let room = home.rooms[number] else { return }
-        let present = Set(entries.map(\.member.id))
+        let present = Set(entries.map(\.member.id) + moving)
         let call = clusterHome.rolls[number] ?? (0, [])
         // Who has come since the call may be there by now; an older call's answer says nothing of who is not.
         for member in room.members where call.round == round && member.address.loop == place && !present.contains(member.id) {

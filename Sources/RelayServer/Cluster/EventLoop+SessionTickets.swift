@@ -35,7 +35,13 @@ extension EventLoop {
 
     func writeTicket(_ channel: Channel) {
         channel.ticketIsStale = false
-        guard shared.gateway != nil, let digest = channel.resumption.ticket, let record = record(of: channel) else { return }
+        for digest in [channel.resumption.ticket, channel.resumption.spent] {
+            if let digest { writeTicket(channel, under: digest) }
+        }
+    }
+
+    func writeTicket(_ channel: Channel, under digest: SHA256Digest) {
+        guard shared.gateway != nil, let record = record(of: channel) else { return }
         tellGateway(.ticket(digest.hex, SessionTicket(address: address(of: channel), record: record)))
     }
 
@@ -63,10 +69,12 @@ extension EventLoop {
     /// The client has come to another node: the session goes on there. Nobody in its room sees it leave.
     func releaseSession(_ claim: ForeignClaim, _ token: UInt64, to node: Int) {
         var released: SessionRecord?
-        if let channel = channels[Handle(packed: token)], channel.resumption.ticket?.hex == claim.digest || channel.resumption.spent?.hex == claim.digest,
+        if let channel = channels[Handle(packed: token)],
+            channel.resumption.ticket?.hex == claim.digest || channel.resumption.spent?.hex == claim.digest,
             channel.principal.map({ ResumeOwner($0) }) == claim.owner
         {
             released = record(of: channel)
+            if let membership = channel.membership { noteMoving(membership) }
             withdrawTickets(of: channel)
             takeOut(channel)
             channel.state = .ready

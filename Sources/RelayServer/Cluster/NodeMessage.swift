@@ -72,7 +72,8 @@ enum ClusterMail: Sendable, Codable {
     /// To loops with members.
     case homeMoved(RoomNumber, home: Place, round: UInt64)
     /// From a loop to the home, of the round that it was asked in: who of the room is here. What differs is put right on both sides.
-    case roll(RoomNumber, from: Place, round: UInt64, [RollEntry])
+    /// `moving`: who was here and goes on elsewhere, where the home may not know it yet.
+    case roll(RoomNumber, from: Place, round: UInt64, [RollEntry], moving: [ParticipantID])
     /// To the gateway of a loop that has called its roll: what its clients have not heard is told.
     case standing(Rooms.Room, home: Place)
     /// To the own gateway: a room has members here, or has none any more.

@@ -22,7 +22,9 @@ extension EventLoop {
     func drain(_ deadlineMilliseconds: UInt64) {
         guard drainRun == nil else { return }
         if shared.gateway == nil { endParkedSessions(reason: "drain") }
-        let sessions = channels.handles.filter { handle in channels[handle].map { $0.purpose == .session && $0.sessionID != "" && !$0.isParked } ?? false }
+        let sessions = channels.handles.filter { handle in
+            channels[handle].map { $0.purpose == .session && $0.sessionID != "" && !$0.isParked } ?? false
+        }
         var generator = SystemRandomNumberGenerator()
         let plan = DrainPlan(sessions: sessions.count, milliseconds: deadlineMilliseconds, using: &generator)
         drainRun = DrainRun(

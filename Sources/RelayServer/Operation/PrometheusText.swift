@@ -6,7 +6,8 @@ struct PrometheusText {
     private(set) var text = ""
 
     static func render(
-        _ loops: [LoopCounters], audio: [AudioSnapshot], cluster: ClusterCounters? = nil, readiness: DrainState, auditLost: UInt64, uptimeSeconds: Double
+        _ loops: [LoopCounters], audio: [AudioSnapshot], cluster: ClusterCounters? = nil, readiness: DrainState, auditLost: UInt64,
+        uptimeSeconds: Double
     ) -> String {
         var writer = PrometheusText()
         var sum = LoopCounters()

@@ -99,7 +99,9 @@ extension EventLoop {
     func announce(_ change: Rooms.Change) {
         let (room, member) = (change.room, change.member)
         let news = RelayMessage.participantChanged(.init(participant: member.id.value, role: member.role, muted: member.muted.streamKinds)).encoded
-        for loop in audience(of: room) { post(.memberChanged(room.number, member.id, role: member.role, muted: member.muted, message: news), to: loop) }
+        for loop in audience(of: room) {
+            post(.memberChanged(room.number, member.id, role: member.role, muted: member.muted, message: news), to: loop)
+        }
         lookAtSpeakers(room.number)
         for stream in change.ended { announceEnd(of: stream.id, in: room, and: member.address.loop, isForced: true) }
         if member.role.mayModerate, !change.previousRole.mayModerate { showLobby(of: room, to: member) }

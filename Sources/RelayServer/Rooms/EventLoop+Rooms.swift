@@ -60,7 +60,8 @@ extension EventLoop {
             case .waiting(let room, let member):
                 if room.members.count + room.waiting.count == 1 { tellGateway(.began(room.number, room.name)) }
                 let place = LobbyPlace(
-                    room: room.number, name: room.name, home: index, participant: member.id, role: member.role, displayName: member.profile.displayName)
+                    room: room.number, name: room.name, home: index, participant: member.id, role: member.role,
+                    displayName: member.profile.displayName)
                 post(.waiting(token: request.address.token, requestID: request.requestID, place), to: request.address.loop)
                 tellHosts(of: room, RelayMessage.lobbyWaiting(member.participant).encoded)
             }
@@ -126,7 +127,9 @@ extension EventLoop {
             let entry = StreamEntry(stream)
             let news = RelayMessage.streamPublished(entry.info).encoded
             // The publisher's loop first: it must know the stream before another loop can ask it for the frames.
-            let first = LoopPlace.isForeign(request.address.loop) ? LoopPlace.of(LoopPlace.every, on: LoopPlace.node(of: request.address.loop)) : request.address.loop
+            let first =
+                LoopPlace.isForeign(request.address.loop)
+                ? LoopPlace.of(LoopPlace.every, on: LoopPlace.node(of: request.address.loop)) : request.address.loop
             let others = audience(of: room).filter { $0 != first }
             for loop in [first] + others { post(.streamAdded(room.number, entry, message: news), to: loop) }
             published(request.address, request.requestID, room.number, .success(stream.id), via: others.filter { !LoopPlace.isForeign($0) })

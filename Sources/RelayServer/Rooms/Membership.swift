@@ -48,7 +48,8 @@ final class Membership {
 
     /// - Parameter spent: what the session has left of its bit rate since it was in a room before.
     init(
-        room: LocalRoom, participant: ParticipantID, displayName: String?, role: Role, subscriber: Handle, admission: RoomAdmission, spent: BitRateBudget?,
+        room: LocalRoom, participant: ParticipantID, displayName: String?, role: Role, subscriber: Handle, admission: RoomAdmission,
+        spent: BitRateBudget?,
         budget: ByteBudget, now: MonotonicInstant
     ) {
         self.room = room

@@ -83,6 +83,7 @@ extension EventLoop {
         guard channel.resumption.ticket != nil else { return }
         channel.resumption.spent = digest
         shared.resumeTickets.insert(digest, resumable(channel))
+        writeTicket(channel, under: digest)
         channel.resumption.provingPing = ping(channel)
     }
 

@@ -28,7 +28,8 @@ extension EventLoop {
             hold(
                 channel,
                 for: ResumeClaim(
-                    digest: digest, number: .foreign, session: here, newcomer: here.address, requestID: id, received: request.received, wishes: wishes,
+                    digest: digest, number: .foreign, session: here, newcomer: here.address, requestID: id, received: request.received,
+                    wishes: wishes,
                     device: hello.device))
             tellGateway(.claim(ForeignClaim(digest: digest.hex, owner: owner, newcomer: here.address)))
         case .unknown: throw refuseResume(channel, "unknown")
@@ -144,7 +145,9 @@ extension EventLoop {
 
     /// The room's home has described it for a claim.
     func described(_ reference: ClaimReference, _ joined: Joined?) {
-        guard let newcomer = channels[Handle(packed: reference.newcomer.token)], let claim = newcomer.claim, claim.number == reference.number else { return }
+        guard let newcomer = channels[Handle(packed: reference.newcomer.token)], let claim = newcomer.claim, claim.number == reference.number else {
+            return
+        }
         if newcomer.arriving != nil { return arrived(newcomer, claim, in: joined) }
         complete(claim, joined)
     }

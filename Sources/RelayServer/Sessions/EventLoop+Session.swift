@@ -171,7 +171,11 @@ extension EventLoop {
     func leaveRoom(_ channel: Channel, reason: RelayMessage.LeaveReason) {
         switch channel.state {
         case .inRoom(let membership):
-            if !channel.goesOnElsewhere { post(.leave(membership.room.number, membership.participant, reason: reason), to: membership.home) }
+            if channel.goesOnElsewhere {
+                noteMoving(membership)
+            } else {
+                post(.leave(membership.room.number, membership.participant, reason: reason), to: membership.home)
+            }
         case .waiting(let place, _): post(.leave(place.room, place.participant, reason: reason), to: place.home)
         case .awaitingHello, .ready, .joining: return
         }
