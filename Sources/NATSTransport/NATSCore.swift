@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// What a connection's threads share. libnats' own threads hold it for good: it is never freed, as long as the process lives.
 @safe
-final class NATSCore: @unchecked Sendable {  // Safe: the connection's pointer is written once, by the thread that connects, before `isConnected`; all else is constant or locked.
+// The connection's pointer is written once, by the thread that connects, before `isConnected`; all else is constant or locked.
+final class NATSCore: @unchecked Sendable {  // Safe: see above.
     enum Outgoing: Sendable {
         case publish(String, [UInt8])
         case probe(String, [UInt8], reply: String)

@@ -77,7 +77,9 @@ private final class Reader {
         throw KeyValueFault.timedOut
     }
 
-    func connected() throws { try next("connection") { if case .connected = $0 { true } else { nil } } as Bool }
+    func connected() throws {
+        _ = try next("connection") { if case .connected = $0 { true } else { nil } } as Bool
+    }
 
     func answer(_ request: UInt64) throws -> Result<KeyValueAnswer, KeyValueFault> {
         try next("answer \(request)") { if case .answered(request, let result) = $0 { result } else { nil } }

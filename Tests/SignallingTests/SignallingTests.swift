@@ -149,7 +149,8 @@ struct SignallingTests {
             .streamPublished(.init(stream: 1, participant: 4, kind: .video, codec: "vp8", description: nil, source: nil)),
             .streamEnded(stream: 1),
             .keyFrameRequested(stream: 1),
-            .goAway(deadlineMilliseconds: 1_000, reason: "drain"), .goAway(deadlineMilliseconds: 1, reason: "drain", node: "relay-2:8443"), .goAwayCancelled,
+            .goAway(deadlineMilliseconds: 1_000, reason: "drain"), .goAway(deadlineMilliseconds: 1, reason: "drain", node: "relay-2:8443"),
+            .goAwayCancelled,
         ])
     func relayRoundTrip(message: RelayMessage) throws {
         #expect(try RelayMessage.decode(message.encoded) == message)

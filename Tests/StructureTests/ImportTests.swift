@@ -59,7 +59,8 @@ struct ImportTests {
 
     /// Nothing of the outside world: the core runs in simulators, fuzzers and as WebAssembly.
     private static let pureTargets: Set<String> = [
-        "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "RelayRooms", "AudioSession", "RelaySimulator", "ClusterProtocol",
+        "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "RelayRooms", "AudioSession", "RelaySimulator",
+        "ClusterProtocol",
     ]
     private static let worldly: Set<String> = ["Foundation", "FoundationEssentials", "Glibc", "Dispatch", "Synchronization"]
 

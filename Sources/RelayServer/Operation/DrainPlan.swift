@@ -9,7 +9,7 @@ struct DrainPlan {
     }
 
     /// Between two sessions of a loop that are told: a handshake and a resumption cost the relay that they go to a few milliseconds of a processor.
-    static let pauseMilliseconds: UInt64 = 5
+    static let pauseMilliseconds: UInt64 = 20
     /// A client has at least that to go, where the drain is not shorter.
     static let noticeMilliseconds: UInt64 = 1_000
 
