@@ -53,6 +53,9 @@ package struct LayerSet: Hashable, Sendable, Codable {
 
     package var isEmpty: Bool { bits == 0 }
 
+    /// Of one that came from another node: no layer above the last that there may be.
+    package var isSane: Bool { (0..<LayerChoice.layersMax).allSatisfy { self[$0] ?? 0 < LayerChoice.layersMax } }
+
     /// The highest temporal layer that is wanted of a spatial layer; `nil`: none of it.
     package subscript(spatial: Int) -> Int? {
         get {

@@ -10,6 +10,12 @@ package struct LayerOption: Hashable, Sendable, Codable {
         self.bitsPerSecond = bitsPerSecond
     }
 
+    /// Of one that came from another node.
+    package var isSane: Bool {
+        (0..<LayerChoice.layersMax).contains(spatial) && (0..<LayerChoice.layersMax).contains(temporal)
+            && (0...1_000_000_000_000).contains(bitsPerSecond)
+    }
+
     package var choice: LayerChoice { LayerChoice(spatial: spatial, temporal: temporal) }
 }
 

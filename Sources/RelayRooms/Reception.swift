@@ -139,6 +139,13 @@ package struct ReceptionAggregate: Sendable, Equatable, Codable {
 
     package init() {}
 
+    /// Of one that came from another node: it can be added to others.
+    package var isSane: Bool {
+        (0...1_000_000_000).contains(receivers) && (0...receivers).contains(buffers)
+            && [concealedSum, lateSum, bufferSum, concealedShareMax, lateShareMax, bufferMillisecondsMax ?? 0, jitterMillisecondsMax ?? 0].allSatisfy(
+                \.isFinite)
+    }
+
     package var concealedShare: Double { receivers > 0 ? concealedSum / Double(receivers) : 0 }
     package var lateShare: Double { receivers > 0 ? lateSum / Double(receivers) : 0 }
     package var bufferMilliseconds: Double? { buffers > 0 ? bufferSum / Double(buffers) : nil }

@@ -119,13 +119,34 @@ struct ClusterCodingTests {
         #expect(requester.token == .max)
     }
 
-    @Test("a thread that the reader does not have is no place", arguments: [4, 63, 200, 253])
-    func noSuchThread(loop: Int) {
-        let text =
-            #"{"loop":0,"message":{"unpublish":{"_0":1,"_1":1,"requester":{"loop":\#(Self.own << 8 | loop),"token":1},"requestID":1,"stream":1}}}"#
-        #expect(Self.coder(Self.own).decode(Array(text.utf8)) == nil)
-        let fine = text.replacing("\(Self.own << 8 | loop)", with: "\(Self.own << 8 | 3)")
-        #expect(Self.coder(Self.own).decode(Array(fine.utf8)) != nil)
+    @Test(
+        "a thread that the reader does not have is no place",
+        arguments: [(3, true), (4, false), (63, false), (200, false), (253, false), (254, true)])
+    func threads(loop: Int, isThere: Bool) throws {
+        let message = NodeMessage.unpublish(
+            Self.room, Self.participant, requester: MemberAddress(loop: loop, token: 1), requestID: 1, stream: 1)
+        let bytes = try #require(Self.coder(Self.own).encode(NodeEnvelope(loop: 0, message: message)))
+        #expect((Self.coder(Self.own).decode(bytes) != nil) == isThere)
+        #expect(Self.coder(Self.other).decode(bytes) != nil, "another node's affair")
+    }
+
+    private static let senseless: [NodeMessage] = [
+        .cluster(.numbered(node: 5_000, start: 1)), .cluster(.surrender(room)), .cluster(.giveRooms), .cluster(.nodesGone([1])),
+        .speech(room, from: Place(wrappedValue: 1), [SpeakingStream(stream: 1, level: .max)]),
+        .ladder(room, stream: 1, [LayerOption(spatial: 99, temporal: 0, bitsPerSecond: 1)]),
+        .ladder(room, stream: 1, [LayerOption(spatial: 0, temporal: 0, bitsPerSecond: .max)]), .keyFrameWanted(room, stream: 1, spatial: 64),
+        .streamAdded(
+            room,
+            StreamEntry(
+                info: .init(
+                    stream: 1, participant: 1, kind: .video, codec: "vp8", description: nil, source: nil,
+                    layers: Array(repeating: StreamLayer(), count: 9)), lane: .video, publisher: participant, address: address), JSONText(text)),
+    ]
+
+    @Test("what makes no sense, or is for threads of one node only, is no message", arguments: senseless.indices)
+    func nonsense(place: Int) throws {
+        let bytes = try #require(Self.coder(Self.other).encode(NodeEnvelope(loop: 0, message: Self.senseless[place])))
+        #expect(Self.coder(Self.own).decode(bytes) == nil)
     }
 
     @Test("whatever comes is a message or none, and never more than that", arguments: 0..<200)

@@ -74,7 +74,7 @@ extension ClusterGateway {
             post(.cluster(.announceHome(number, to: [])), to: loop)
         }
         for request in requests {
-            if let message = request.message.forLoop { post(message, to: loop) }
+            post(request.forLoop, to: loop)
         }
     }
 
@@ -310,6 +310,14 @@ enum RoomRequest: Sendable {
     }
 
     var message: NodeMessage {
+        switch self {
+        case .join(let request): .join(request)
+        case .adopt(let adoption): .cluster(.adopt(adoption))
+        }
+    }
+
+    /// The same for a home here.
+    var forLoop: LoopMessage {
         switch self {
         case .join(let request): .join(request)
         case .adopt(let adoption): .cluster(.adopt(adoption))

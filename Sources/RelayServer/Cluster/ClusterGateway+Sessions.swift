@@ -45,7 +45,9 @@ extension ClusterGateway {
         case .failure(.missing): settle(pending.claim, .unknown)
         case .failure: settle(pending.claim, .unreachable)
         case .success(let answer):
-            guard let value = answer.value, let ticket = coder.decode(SessionTicket.self, value) else { return settle(pending.claim, .unknown) }
+            guard let value = answer.value, let ticket = coder.decode(SessionTicket.self, value), ticket.record.isSane else {
+                return settle(pending.claim, .unknown)
+            }
             guard ticket.record.owner == pending.claim.owner else { return settle(pending.claim, .anothers) }
             pending.ticket = ticket
             claims[digest] = pending

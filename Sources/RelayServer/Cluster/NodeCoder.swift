@@ -26,7 +26,11 @@ final class NodeCoder {
 
     func encode(_ value: some Encodable) -> [UInt8]? { (try? encoder.encode(value)).map { Array($0) } }
 
-    func decode(_ bytes: [UInt8]) -> NodeEnvelope? { decode(NodeEnvelope.self, bytes) }
+    /// `nil`: it is no message, or says what makes no sense.
+    func decode(_ bytes: [UInt8]) -> NodeEnvelope? {
+        guard let envelope = decode(NodeEnvelope.self, bytes), envelope.message.isSane else { return nil }
+        return envelope
+    }
 
     func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? { try? decoder.decode(type, from: Data(bytes)) }
 }

@@ -91,7 +91,7 @@ extension NodeMessage {
             (0..<LayerChoice.layersMax).contains(spatial) ? .keyFrameWanted(room, stream: stream, spatial: spatial) : nil
         case .reception(let room, let stream, let loop, let aggregate): .reception(room, stream: stream, from: loop.wrappedValue, aggregate)
         case .ladder(let room, let stream, let ladder): .ladder(room, stream: stream, ladder)
-        case .cluster(let mail): .cluster(mail)
+        case .cluster(let mail): mail.isForLoops ? .cluster(mail) : nil
         }
     }
 
