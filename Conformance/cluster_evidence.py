@@ -236,8 +236,18 @@ class Stage:
         return time.monotonic()
 
     def worst_gaps(self, since: float) -> list[float]:
-        """Of each client, the longest gap in any stream that it gets."""
-        return [max((gap for gap, ended in client.gaps if ended >= since), default=0.0) * 1_000 for client in self.clients if not client.failed]
+        """Of each client, the longest gap in any stream that it gets, or would get: what has not ended yet counts as long as it is by now."""
+        now = time.monotonic()
+        return [
+            max([gap for gap, ended in client.gaps if ended >= since] + [now - last for last in client.last.values()], default=now - since) * 1_000
+            for client in self.clients
+            if not client.failed
+        ]
+
+    def silent(self, seconds: float = 1) -> int:
+        """How many streams that somebody got before, of publishers that have not ended, bring nothing now."""
+        now = time.monotonic()
+        return sum(now - last > seconds for client in self.clients if not client.ended for last in client.last.values())
 
     def all_gaps(self) -> list[float]:
         return [gap * 1_000 for client in self.clients for gap, _ in client.gaps]
@@ -259,6 +269,12 @@ def gap_row(what: str, values: list[float], share: float, bound: float) -> Row:
     return (what, f"p{share * 100:.0f} {value:.0f} ms, worst {max(values, default=0):.0f} ms of {len(values)}", f"≤ {bound:.0f} ms", value <= bound)
 
 
+def silence_row(stage: Stage) -> Row:
+    """A stream that never comes back has no gap that ends."""
+    streams, silent = sum(len(client.last) for client in stage.clients), stage.silent()
+    return ("… streams at receivers, still silent afterwards", f"{streams}, {silent}", "0 silent", silent == 0)
+
+
 async def kill(stage: Stage) -> list[Row]:
     since = stage.begin()
     stage.cluster.kill(stage.names[0])
@@ -269,6 +285,7 @@ async def kill(stage: Stage) -> list[Row]:
     return [
         gap_row("kill −9 a node of 3: media gap of each client", stage.worst_gaps(since), 0.95, 3_000),
         ("… clients that came back elsewhere, failed, leaves seen", f"{moved}, {len(failed)}, {left}", "0 failed, 0 seen", not failed and not left),
+        silence_row(stage),
     ]
 
 
@@ -286,6 +303,7 @@ async def drain(stage: Stage) -> list[Row]:
     return [
         gap_row("drain a node of 3: media gap of each client", stage.worst_gaps(since), 0.95, 150),
         ("… clients that moved, failed, leaves or joins seen", f"{moved}, {len(failed)}, {seen}", "0 failed, 0 seen", not failed and not seen),
+        silence_row(stage),
     ]
 
 
@@ -306,6 +324,7 @@ async def rolling(stage: Stage) -> list[Row]:
         gap_row("rolling restart of all nodes: gaps between frames", gaps, 0.99, 300),
         gap_row("… the longest of each client", worst, 0.99, 300),
         ("… sessions that failed", f"{len(failed)} of {len(stage.clients)}", "0", not failed),
+        silence_row(stage),
     ]
 
 
@@ -424,7 +443,7 @@ async def bytes_between(stage: Stage) -> list[Row]:
 
 
 async def rotation(stage: Stage) -> list[Row]:
-    """New server certificates, then a new authority beside the old one: nobody is dropped."""
+    """New server certificates of the same authority; the authority itself is not rotated here."""
     since = stage.begin()
     moves = sum(client.moves for client in stage.clients)
     fresh = stage.cluster.authority.issue("rotated", usage="serverAuth", names="DNS:localhost,IP:127.0.0.1")
