@@ -333,7 +333,12 @@ async def nats(stage: Stage, seconds: float) -> list[Row]:
     await asyncio.sleep(1)
     # Of those whose publisher is on the same node: media that needs nobody else.
     stage.begin()
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(1)
+    began = time.monotonic()
+    flowing = {(client.name, stream) for client in stage.clients for stream, last in client.last.items() if began - last < 0.5}
+    await asyncio.sleep(max(0, seconds - 1))
+    ended = time.monotonic()
+    silent = sum(ended - client.last[stream] > 1 for client in stage.clients for name, stream in flowing if name == client.name)
     local = [max(gaps) for client in stage.clients if (gaps := [gap * 1_000 for gap, _ in client.gaps])]
     left = [client for client in stage.clients[: ROOM_SIZE * 3] if client.name.endswith(("1", "5"))]
     stage.begin()
@@ -360,6 +365,7 @@ async def nats(stage: Stage, seconds: float) -> list[Row]:
     )
     return [
         gap_row(f"NATS away for {seconds:.0f} s: gaps of media within a node", local, 0.99, 150),
+        ("… streams within a node, silent at the end of it", f"{len(flowing)}, {silent}", "0 silent", bool(flowing) and silent == 0),
         ("… membership right again after NATS is back", f"{took:.1f} s; {len(rooms)} rooms, {twice} told twice", "≤ 5 s, 0", took <= 5 and twice == 0),
     ]
 
