@@ -63,6 +63,9 @@ package struct RoomHomes<Pending: Sendable>: Sendable {
 
     package var count: Int { entries.count }
 
+    /// Nothing is being asked.
+    package var isSettled: Bool { entries.values.allSatisfy { !$0.isAsking } }
+
     package func isHere(_ name: RoomName) -> Bool {
         if case .here = entries[name]?.home { true } else { false }
     }

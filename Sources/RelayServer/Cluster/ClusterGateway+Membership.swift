@@ -25,6 +25,9 @@ struct GatewayMembership {
     var sentAt = MonotonicInstant.zero
     var isDraining = false
     var heldLease = true
+    /// The node is heard again, and asks what has become of its rooms.
+    var regainsLease = false
+    var hasRechecked = false
     var deadline: MonotonicInstant?
     /// When rooms are looked at once more after the node was cut off.
     var rechecks: [MonotonicInstant] = []
@@ -74,6 +77,7 @@ extension ClusterGateway {
         shared.log.info("cluster_in_view", [("rooms", "\(homes.count)")])
         postToEveryLoop(.cluster(.reconnected))
         // Others come back a little earlier or later: what they do not hear the first time they do later.
+        membership.hasRechecked = false
         membership.rechecks = [0, 1, 3].map { now.advanced(byMilliseconds: $0 * settings.leaseMilliseconds) }
     }
 
@@ -130,6 +134,7 @@ extension ClusterGateway {
         if let due = membership.saysNext, now >= due, membership.isConnected { say() }
         if let due = membership.rechecks.first, now >= due, membership.isConnected {
             membership.rechecks.removeFirst()
+            membership.hasRechecked = true
             for step in homes.recheck() { perform(step) }
         }
         guard var table else { return }
@@ -137,17 +142,30 @@ extension ClusterGateway {
         let gone = table.expire(now: now)
         self.table = table
         if !gone.isEmpty { lose(gone) }
-        let holds = table.holdsLease(now: now)
-        if holds != membership.heldLease {
-            membership.heldLease = holds
-            postToEveryLoop(.cluster(.lease(isHeld: holds)))
-            // A connection that stood still, and did not break: others may have taken this node for gone all the same.
-            if holds {
-                self.table?.connected(now: now)
+        followLease(holds: table.holdsLease(now: now))
+        membership.deadline = now.advanced(byMilliseconds: heartbeatMilliseconds)
+    }
+
+    /// Loops hear at once that the lease is over. That it is held again they hear when the registry has said of each room whether it is still this node's: until
+    /// then another may have become home to it.
+    private func followLease(holds: Bool) {
+        if !holds {
+            membership.regainsLease = false
+            guard membership.heldLease else { return }
+            membership.heldLease = false
+            postToEveryLoop(.cluster(.lease(isHeld: false)))
+        } else if !membership.heldLease {
+            if !membership.regainsLease {
+                membership.regainsLease = true
+                // A connection that stood still, and did not break: others may have taken this node for gone all the same.
+                table?.connected(now: now)
                 watched()
+            } else if membership.hasRechecked, homes.isSettled {
+                membership.regainsLease = false
+                membership.heldLease = true
+                postToEveryLoop(.cluster(.lease(isHeld: true)))
             }
         }
-        membership.deadline = now.advanced(byMilliseconds: heartbeatMilliseconds)
     }
 
     private func say() {

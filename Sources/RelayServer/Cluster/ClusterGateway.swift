@@ -156,7 +156,8 @@ final class ClusterGateway {
     /// To a loop of another node, or to that node's gateway.
     func send(_ message: NodeMessage, to place: Int) {
         let node = LoopPlace.node(of: place)
-        guard let table, membership.isConnected, table.isAlive(node) else {
+        // An answer goes to whoever has asked: a node that was cut off asks before it is heard of again. A request goes to a node that will answer.
+        guard let table, membership.isConnected, table.isAlive(node) || message.refused == nil else {
             counters.lost("unreachable")
             refuse(message)
             return
