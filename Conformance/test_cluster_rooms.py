@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 from support.cluster import Cluster
-from support.session import KEY
+from support.session import CONFIGURATION, KEY
+from support.sound import MIX, Packets, Speaking, opus_head, tone_level, tone_packets, wait_frames
+from support.sound import Voice as SpokenVoice
 from test_cluster import Guests, guests  # noqa: F401
 from test_last_n import Camera, assert_begins_well, flows, forwarded
 from test_last_n import play as play_cameras
 from test_speakers import Voice, play, told
 
+LOW, HIGH = tone_packets(400), tone_packets(2_000)
 pytestmark = pytest.mark.skipif(shutil.which("nats-server") is None, reason="no nats-server here")
 POLICY = {
     "access": [{"identities": ["*"], "rooms": ["*"], "roles": ["host", "speaker", "listener"]}],
@@ -110,3 +113,27 @@ def test_key_frames_that_several_nodes_ask_for_are_one_request(guests: Guests) -
     publisher.media("video", stream, b"key 2", KEY)
     for listener in listeners:
         listener.frame(b"key 2")
+
+
+def test_a_stream_of_another_node_is_paced_by_this_one(guests: Guests) -> None:  # noqa: F811
+    """The worker for sound gets it from the loop that has it for the whole node."""
+    bob, ann = guests.join("a", "bob"), guests.join("b", "ann")
+    packets = [bytes([0xF8]) + bytes([number % 251]) * 40 for number in range(500)]
+    voice = SpokenVoice(bob, Packets(packets))
+    ann.event("stream.published")
+    assert ann.ask("subscribe", streams=[voice.stream], delivery="paced", delay=1_500)["subscribed"] == [voice.stream]
+    with Speaking(voice):
+        frames = wait_frames(ann, voice.stream, 40)
+    assert (ann.frames[0].kind, ann.frames[0].payload) == (CONFIGURATION, opus_head())
+    assert [frame.payload for frame in frames] == [packets[frame.sequence % len(packets)] for frame in frames]
+
+
+def test_who_talks_on_other_nodes_is_in_the_mix_of_this_one(guests: Guests) -> None:  # noqa: F811
+    ann = guests.join("c", "ann")
+    voices = [SpokenVoice(guests.join(node, name), tone) for node, name, tone in (("a", "bob", LOW), ("b", "cid", HIGH))]
+    assert ann.ask("subscribe", all=True, delivery="mixed")["mix"]
+    with Speaking(*voices):
+        frames = wait_frames(ann, MIX, 100)
+    for hertz in (400, 2_000):
+        assert tone_level(frames[60:], hertz) > -40, hertz
+    assert tone_level(frames[60:], 1_000) < -50

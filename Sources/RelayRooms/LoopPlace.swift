@@ -41,7 +41,7 @@ package struct NodeReader: Sendable {
         guard global > LoopPlace.every, LoopPlace.node(of: global) <= LoopPlace.nodeMax else { return nil }
         guard LoopPlace.node(of: global) == node else { return global }
         let loop = LoopPlace.loop(of: global)
-        return loop < loops || loop >= LoopPlace.gateway ? loop : nil
+        return loop < loops ? loop : nil
     }
 
     func global(of place: Int) -> Int { LoopPlace.isForeign(place) ? place : LoopPlace.of(place, on: node) }

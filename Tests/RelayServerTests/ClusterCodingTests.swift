@@ -121,7 +121,7 @@ struct ClusterCodingTests {
 
     @Test(
         "a thread that the reader does not have is no place",
-        arguments: [(3, true), (4, false), (63, false), (200, false), (253, false), (254, true)])
+        arguments: [(3, true), (4, false), (63, false), (200, false), (253, false), (254, false), (255, false)])
     func threads(loop: Int, isThere: Bool) throws {
         let message = NodeMessage.unpublish(
             Self.room, Self.participant, requester: MemberAddress(loop: loop, token: 1), requestID: 1, stream: 1)

@@ -257,7 +257,13 @@ final class AudioWorker {
     // MARK: Mail
 
     func post(_ message: LoopMessage, to loop: Int) {
-        _ = outbox.post(message, to: loop)
+        guard LoopPlace.isForeign(loop) else {
+            _ = outbox.post(message, to: loop)
+            return
+        }
+        // An answer that has passed through here, to who asked on another node.
+        guard let gateway = shared.gateway, let message = NodeMessage(message) else { return }
+        _ = outbox.post(.away(to: loop, message), to: gateway)
     }
 
     /// Handles mail for as long as a turn may take with it; what is left has its turn in the next, before what comes after it.

@@ -51,7 +51,7 @@ extension EventLoop {
     /// A stream of the room is to be heard in its mix.
     func addToMix(_ room: LocalRoom, _ entry: StreamEntry) {
         guard let deliveries = room.deliveries, deliveries.isMixed, entry.lane == .audio else { return }
-        post(.audioWork(.mixInput(room.number, entry)), to: deliveries.worker)
+        post(.audioWork(.mixInput(room.number, forWorker(entry, room))), to: deliveries.worker)
     }
 
     /// Nobody here gets the mix any more: its slots go.

@@ -74,7 +74,7 @@ extension EventLoop {
     /// The slot of a variant, made when there is none. With as many as there may be, streams to come go in one that has the same policy; without one, `nil`.
     private func pacedSlot(_ room: LocalRoom, _ source: StreamSlot, _ variant: PacedVariant) -> StreamSlot? {
         let deliveries = deliveries(of: room)
-        let entry = room.routes[source.index].entry
+        let entry = forWorker(room.routes[source.index].entry, room)
         let all = deliveries.paced.filter { $0.entry.info.stream == entry.info.stream && !$0.hasEnded }
         if let known = all.first(where: { $0.variant == variant }) { return known.slot }
         guard all.count < limits.pacedVariantsMax else { return all.first { $0.variant.conceals == variant.conceals }?.slot }
@@ -206,7 +206,7 @@ extension EventLoop {
     /// The room's worker hears, with its first interest in a stream, whether the publisher measures.
     func tellMeasurement(_ room: LocalRoom, _ slot: StreamSlot, to loop: Int) {
         let entry = room.routes[slot.index].entry
-        guard isWorker(loop), let channel = channels[Handle(packed: entry.address.token)] else { return }
+        guard isWorker(loop), entry.address.loop == index, let channel = channels[Handle(packed: entry.address.token)] else { return }
         let isMeasurement = channel.audio?.snapshot?.mode == .measurement
         post(.audioWork(.measure(room.number, stream: entry.info.stream, isMeasurement)), to: loop)
     }

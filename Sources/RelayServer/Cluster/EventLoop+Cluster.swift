@@ -54,6 +54,15 @@ extension EventLoop {
         return entry
     }
 
+    /// A stream as a worker for sound is told of it: where this loop gets it from another node, it comes from this loop.
+    func forWorker(_ entry: StreamEntry, _ room: LocalRoom) -> StreamEntry {
+        guard LoopPlace.isForeign(entry.address.loop) else { return entry }
+        var entry = entry
+        entry.imported = ImportedStream(origin: entry.address, room: room.name)
+        entry.address = MemberAddress(loop: index, token: entry.address.token)
+        return entry
+    }
+
     /// Another thread here wants a stream that this loop gets for all.
     func importStream(_ number: RoomNumber, _ entry: StreamEntry) {
         guard let imported = entry.imported, importer(of: imported.room) == index else { return }
