@@ -79,7 +79,7 @@ let package = Package(
         swiftTarget("Reactor", ["RelayBase", "CLinux"]),
         .target(
             name: "TLSTransport", dependencies: ["RelayBase", "Reactor", "COpenSSL"], swiftSettings: strict + uncheckedExclusivity),
-        swiftTarget("NATSTransport", ["Reactor", "CNATS"]),
+        swiftTarget("NATSTransport", ["RelayBase", "Reactor", "CNATS"]),
         swiftTarget("CertificateAuthority", ["RelayBase", "COpenSSL", "CLinux"]),
         swiftTarget("JOSE", ["RelayBase", "COpenSSL"]),
         swiftTarget("HTTPTransport", ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib"]),

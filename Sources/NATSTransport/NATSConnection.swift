@@ -58,7 +58,11 @@ package final class NATSConnection: Sendable {
     package func subscribe(_ subject: String) { _ = core.outgoing.post(.subscribe(subject), byteCount: 0) }
 
     /// All keys of a bucket come as events, as they are and as they change. Before ``start()``.
-    package func watch(_ bucket: KeyValueBucket) { core.watched.withLock { $0.append(bucket) } }
+    ///
+    /// - Parameter silenceMilliseconds: somebody writes there more often than that: a watch that brings nothing for so long is begun anew.
+    package func watch(_ bucket: KeyValueBucket, silenceMilliseconds: UInt64 = .max) {
+        core.watched.withLock { $0.append(NATSCore.Watched(bucket: bucket, silenceMilliseconds: silenceMilliseconds)) }
+    }
 
     // MARK: Key and value, each answered by one event
 

@@ -1,6 +1,7 @@
 internal import CNATS
 internal import Glibc
 internal import Reactor
+internal import RelayBase
 internal import Synchronization
 
 /// Asking JetStream. Its calls wait for their answers, each on a thread that has nothing else to do.
@@ -110,6 +111,7 @@ extension NATSCore {
     /// Watches the buckets, one after the other in short turns, and each anew after a reconnection.
     func runWatches() {
         let buckets = watched.withLock { $0 }
+        var heard = Array(repeating: MonotonicClock.now(), count: buckets.count)
         var watchers: [OpaquePointer?] = unsafe Array(repeating: nil, count: buckets.count)
         var stores = Stores()
         defer {
@@ -131,7 +133,8 @@ extension NATSCore {
                 usleep(UInt32(NATSCore.watchMilliseconds) * 1_000 / 5)
                 continue
             }
-            for (place, bucket) in buckets.enumerated() {
+            for (place, watched) in buckets.enumerated() {
+                let bucket = watched.bucket
                 if unsafe watchers[place] == nil {
                     guard let store = try? unsafe store(bucket, &stores) else {
                         stores.forget()
@@ -139,8 +142,13 @@ extension NATSCore {
                         continue
                     }
                     unsafe kvStore_WatchAll(&watchers[place], store, nil)
+                    heard[place] = MonotonicClock.now()
                 }
-                if unsafe !follow(watchers[place], bucket) {
+                let outcome = unsafe follow(watchers[place], bucket)
+                let now = MonotonicClock.now()
+                if outcome == .told { heard[place] = now }
+                // A watch whose server-side half is gone brings nothing, and no fault either.
+                if outcome == .ended || now.milliseconds(since: heard[place]) >= watched.silenceMilliseconds {
                     unsafe kvWatcher_Destroy(watchers[place])
                     unsafe watchers[place] = nil
                 }
@@ -148,25 +156,31 @@ extension NATSCore {
         }
     }
 
-    /// Tells what has changed, for a turn. Answers false when the watch is at its end.
-    private func follow(_ watcher: OpaquePointer?, _ bucket: KeyValueBucket) -> Bool {
-        guard let watcher = unsafe watcher else { return true }
+    private enum WatchOutcome {
+        case told
+        case nothing
+        case ended
+    }
+
+    /// Tells what has changed, for a turn.
+    private func follow(_ watcher: OpaquePointer?, _ bucket: KeyValueBucket) -> WatchOutcome {
+        guard let watcher = unsafe watcher else { return .nothing }
         var entry: OpaquePointer?
         let status = unsafe kvWatcher_Next(&entry, watcher, NATSCore.watchMilliseconds)
-        if status == NATS_TIMEOUT { return true }
-        guard status == NATS_OK else { return false }
+        if status == NATS_TIMEOUT { return .nothing }
+        guard status == NATS_OK else { return .ended }
         guard let entry = unsafe entry else {
             events.post(.watching(bucket: bucket.name))
-            return true
+            return .told
         }
         defer { unsafe kvEntry_Destroy(entry) }
         let value = unsafe kvEntry_Operation(entry) == kvOp_Put ? unsafe NATSCore.value(of: entry) : []
-        guard let key = unsafe kvEntry_Key(entry) else { return true }
+        guard let key = unsafe kvEntry_Key(entry) else { return .told }
         events.post(
             .keyValue(
                 KeyValueChange(
                     bucket: bucket.name, key: unsafe KeyValueKey(text: String(cString: key)), revision: unsafe kvEntry_Revision(entry),
                     value: value.isEmpty ? nil : value)))
-        return true
+        return .told
     }
 }

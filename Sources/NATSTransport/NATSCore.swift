@@ -13,6 +13,11 @@ final class NATSCore: @unchecked Sendable {  // Safe: see above.
         case subscribe(String)
     }
 
+    struct Watched: Sendable {
+        let bucket: KeyValueBucket
+        let silenceMilliseconds: UInt64
+    }
+
     struct Request: Sendable {
         enum Act: Sendable {
             case create([UInt8])
@@ -42,7 +47,7 @@ final class NATSCore: @unchecked Sendable {  // Safe: see above.
     let outgoing = WorkQueue<Outgoing>(bytesMax: NATSConnection.outgoingBytesMax)
     let requests = WorkQueue<Request>(bytesMax: NATSConnection.outgoingBytesMax)
     let bulkRequests = WorkQueue<Request>(bytesMax: NATSConnection.outgoingBytesMax)
-    let watched = Locked<[KeyValueBucket]>([])
+    let watched = Locked<[Watched]>([])
     let isConnected = Atomic<Bool>(false)
     let isStopping = Atomic<Bool>(false)
     let payloadBytesMax = Atomic<Int>(1 << 20)

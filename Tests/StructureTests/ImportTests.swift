@@ -28,7 +28,7 @@ struct ImportTests {
         "JOSE": ["RelayBase", "COpenSSL", "Glibc", "FoundationEssentials"],
         "HTTPTransport": ["RelayBase", "HTTPProtocol", "WebSocketProtocol", "TLSTransport", "CNghttp2", "CZlib", "Glibc"],
         "ClusterProtocol": ["RelayBase", "RelayRooms"],
-        "NATSTransport": ["Reactor", "CNATS", "Glibc", "Synchronization"],
+        "NATSTransport": ["RelayBase", "Reactor", "CNATS", "Glibc", "Synchronization"],
         "MediaFiles": ["RelayBase", "MediaProtocol", "CAVFormat", "COpus", "Glibc", "FoundationEssentials"],
         "RelayServer": [
             "RelayBase", "WebSocketProtocol", "HTTPProtocol", "MediaProtocol", "JitterBuffer", "AudioEngine", "RelayRooms", "AudioSession",

@@ -48,7 +48,7 @@ extension ClusterGateway {
     private func send(batchOf node: Int) {
         guard let batch = media.batches[node], !batch.isEmpty else { return }
         defer { media.batches[node]?.removeAll() }
-        guard membership.isConnected, table?.isAlive(node) == true else { return counters.lost("media_unreachable") }
+        guard membership.isConnected, mayBeAlive(node) else { return counters.lost("media_unreachable") }
         switch nats.publish(subjects.media(of: node), batch.bytes) {
         case .sent:
             counters.mediaBytesOut &+= UInt64(batch.bytes.count)

@@ -28,6 +28,8 @@ struct GatewayMembership {
     /// The node is heard again, and asks what has become of its rooms.
     var regainsLease = false
     var hasRechecked = false
+    /// Nodes that were held for gone; numbers are used again, so the set is bounded by them.
+    var gone: Set<Int> = []
     var deadline: MonotonicInstant?
     /// When rooms are looked at once more after the node was cut off.
     var rechecks: [MonotonicInstant] = []
@@ -233,12 +235,23 @@ extension ClusterGateway {
         guard let (isNew, replaces) = table?.heard(state, now: now) else { return }
         if replaces { lose([state.number]) }
         counters.nodes = table?.states.count ?? 0
-        if isNew { shared.log.info("cluster_node", [("number", "\(state.number)"), ("name", state.name)]) }
+        guard isNew else { return }
+        shared.log.info("cluster_node", [("number", "\(state.number)"), ("name", state.name)])
+        if membership.gone.remove(state.number) != nil { welcomeBack(state.number) }
+    }
+
+    /// A node that was held for gone is there. What either side had of the other is asked for anew, and who is in the rooms of this one.
+    private func welcomeBack(_ node: Int) {
+        guard let table else { return }
+        postToEveryLoop(.cluster(.renewImports(node: node)))
+        send(.cluster(.renewImports(node: table.own)), to: LoopPlace.of(LoopPlace.every, on: node))
+        membership.rechecks.insert(now, at: 0)
     }
 
     /// Nodes are gone: rooms whose home they were get another, and of other rooms their members are waited for.
     private func lose(_ nodes: [Int]) {
         counters.nodes = table?.states.count ?? 0
+        membership.gone.formUnion(nodes)
         for node in nodes { shared.log.warning("cluster_node_gone", [("number", "\(node)")]) }
         postToEveryLoop(.cluster(.nodesGone(nodes)))
         for (_, copy) in copies where nodes.contains(LoopPlace.node(of: copy.home)) { perform(homes.homeIsGone(copy.room.name)) }

@@ -9,6 +9,8 @@ extension ClusterGateway {
     /// After this node was cut off others may not have been heard yet: they are not taken for gone.
     private var isAlive: (Int) -> Bool { { [table, now] node in table.map { $0.isAlive(node) || !$0.mayJudge(now: now) } ?? false } }
 
+    func mayBeAlive(_ node: Int) -> Bool { isAlive(node) }
+
     // MARK: Joins
 
     func place(_ request: RoomRequest) {

@@ -74,7 +74,8 @@ final class ClusterGateway {
     }
 
     func run() {
-        nats.watch(subjects.nodes)
+        // This node's own heartbeats are among what is watched.
+        nats.watch(subjects.nodes, silenceMilliseconds: settings.leaseMilliseconds)
         do throws(SystemFault) {
             try nats.start()
         } catch {
@@ -157,7 +158,7 @@ final class ClusterGateway {
     func send(_ message: NodeMessage, to place: Int) {
         let node = LoopPlace.node(of: place)
         // An answer goes to whoever has asked: a node that was cut off asks before it is heard of again. A request goes to a node that will answer.
-        guard let table, membership.isConnected, table.isAlive(node) || message.refused == nil else {
+        guard membership.isConnected, mayBeAlive(node) || message.refused == nil else {
             counters.lost("unreachable")
             refuse(message)
             return

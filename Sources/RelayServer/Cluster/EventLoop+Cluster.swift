@@ -128,6 +128,7 @@ extension EventLoop {
         case .lease(let isHeld): clusterHome.holdsLease = isHeld
         case .nodesGone(let nodes): nodesGone(nodes)
         case .reconnected: renewImports(from: nil)
+        case .renewImports(let node): renewImports(from: node)
         case .restore(let room, let gone): restoreAtHome(room, gone: gone)
         case .surrender(let number): surrenderAtHome(number)
         case .announceHome(let number, let nodes): announceHome(number, to: nodes)

@@ -31,7 +31,7 @@ extension ClusterMail {
         case .roll(_, _, _, let entries, _): entries.allSatisfy(\.isSane)
         case .adopt(let adoption): adoption.entry.isSane
         case .released(_, let record): record?.place?.entry.isSane ?? true
-        case .homeMoved, .memberMoved, .askHome, .probe, .release: true
+        case .homeMoved, .memberMoved, .askHome, .probe, .release, .renewImports: true
         // What only threads of one node say to each other.
         case .numbered, .lease, .nodesGone, .reconnected, .restore, .surrender, .surrendered, .announceHome, .opened, .dropped, .began, .offer,
             .giveRooms,
@@ -43,7 +43,7 @@ extension ClusterMail {
     /// Whether a loop may be told it by another node; everything else is for gateways.
     var isForLoops: Bool {
         switch self {
-        case .homeMoved, .roll, .memberMoved, .release: true
+        case .homeMoved, .roll, .memberMoved, .release, .renewImports: true
         default: false
         }
     }

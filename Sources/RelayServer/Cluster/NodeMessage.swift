@@ -59,6 +59,8 @@ enum ClusterMail: Sendable, Codable {
     case nodesGone([Int])
     /// To loops: media from other nodes may have been lost. What they get is asked for anew.
     case reconnected
+    /// To loops: a node is heard again that was held for gone, or that held this one for gone. What comes from there is asked for anew.
+    case renewImports(node: Int)
 
     /// From a home to the gateway of a node with members: the room as it stands, for whoever has to take it over.
     case replica(Rooms.Room, home: Place)
