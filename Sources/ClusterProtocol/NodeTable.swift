@@ -26,7 +26,7 @@ package struct NodeState: Sendable, Hashable, Codable {
 
 /// Which nodes there are, by what they say and how long ago.
 ///
-/// Pure. A node is gone when it has said nothing for a lease while this node could hear and was heard: as long as this node is cut off itself, and for a lease
+/// Pure. A node is gone when it has said nothing for a lease while this node could hear, itself too, and was heard: as long as this node is cut off itself, and for a lease
 /// after that, it holds nobody for gone.
 package struct NodeTable: Sendable {
     package static let nodeMax = 1_023
@@ -41,8 +41,10 @@ package struct NodeTable: Sendable {
     private var entries: [Int: Entry] = [:]
     /// Since when this node hears the others; `nil`: it does not.
     private var connectedSince: MonotonicInstant?
-    /// When this node last made itself heard.
+    /// When this node last made itself heard,
     private var saidAt: MonotonicInstant?
+    /// and when it last heard itself: by the way that it hears the others, which may have fallen silent by itself.
+    private var ownHeardAt: MonotonicInstant?
 
     package init(own: Int, leaseMilliseconds: UInt64) {
         self.own = own
@@ -70,6 +72,7 @@ package struct NodeTable: Sendable {
 
     /// - Returns: whether the node is new here, or another process than the one that had its number.
     package mutating func heard(_ state: NodeState, now: MonotonicInstant) -> (isNew: Bool, replaces: Bool) {
+        if state.number == own { ownHeardAt = now }
         guard state.number != own, (1...NodeTable.nodeMax).contains(state.number) else { return (false, false) }
         let before = entries[state.number]
         entries[state.number] = Entry(state: state, heard: now)
@@ -81,8 +84,8 @@ package struct NodeTable: Sendable {
 
     /// Whether what this node hears, and does not hear, says anything: it has heard for a lease, and is heard itself.
     package func mayJudge(now: MonotonicInstant) -> Bool {
-        guard let connectedSince, holdsLease(now: now) else { return false }
-        return now.milliseconds(since: connectedSince) >= leaseMilliseconds
+        guard let connectedSince, let ownHeardAt, holdsLease(now: now) else { return false }
+        return now.milliseconds(since: connectedSince) >= leaseMilliseconds && now.milliseconds(since: ownHeardAt) < leaseMilliseconds * 3 / 4
     }
 
     /// Nodes that should have been heard by now: for half a lease they were not.

@@ -1,5 +1,5 @@
 /// The audio bandwidths of Opus (RFC 6716 §2), in the words of the protocol.
-package enum AudioBandwidth: String, CaseIterable, Comparable, Sendable, Codable {
+package enum AudioBandwidth: String, CaseIterable, Comparable, Sendable {
     case narrowband
     case mediumband
     case wideband

@@ -1,5 +1,5 @@
 /// What of an audio stream a subscriber's output can play, or the best of several: whatever is beyond is wasted.
-package struct WantedFormat: Hashable, Sendable, Codable {
+package struct WantedFormat: Hashable, Sendable {
     /// Opus has one or two; a stream may have more, which the client mixes down itself.
     package static let channelsMax = 2
     /// Everything.

@@ -21,6 +21,7 @@ struct NodeTableTests {
     /// Who is gone, for a node that was heard itself just before.
     private static func expired(_ table: inout NodeTable, _ milliseconds: UInt64) -> [Int] {
         table.said(now: at(milliseconds - 1))
+        _ = table.heard(state(1), now: at(milliseconds - 1))
         return table.expire(now: at(milliseconds))
     }
 
@@ -54,6 +55,8 @@ struct NodeTableTests {
         table.said(now: Self.at(900))
         #expect(table.expire(now: Self.at(5_000)) == [] && table.silent(now: Self.at(5_000)) == [])
         table.said(now: Self.at(5_000))
+        #expect(table.expire(now: Self.at(5_001)) == [], "it does not hear itself: its ears may be deaf")
+        _ = table.heard(Self.state(1), now: Self.at(5_000))
         #expect(table.silent(now: Self.at(5_001)) == [2])
         #expect(table.expire(now: Self.at(5_001)) == [2])
     }

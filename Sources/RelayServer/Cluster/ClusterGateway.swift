@@ -75,7 +75,7 @@ final class ClusterGateway {
 
     func run() {
         // This node's own heartbeats are among what is watched.
-        nats.watch(subjects.nodes, silenceMilliseconds: settings.leaseMilliseconds)
+        nats.watch(subjects.nodes, silenceMilliseconds: settings.leaseMilliseconds / 2)
         do throws(SystemFault) {
             try nats.start()
         } catch {
