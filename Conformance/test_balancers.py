@@ -23,6 +23,7 @@ from support.relay import REPOSITORY, Relay
 from support.session import HTTP1, Session
 from support.waiting import wait_until
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.protocol import State
 
 pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("haproxy", "nginx", "nats-server"))), reason="no HAProxy, nginx or nats-server here")
 
@@ -246,6 +247,10 @@ def test_a_backend_that_drains_takes_its_clients_to_the_other(stage: Stage, hapr
         while drained.process.poll() is None:
             await asyncio.sleep(0.05)
         drained.stopped = True
+        # Some may still be on their way back.
+        moving = [task for task, (connection, _) in zip(tasks, opened, strict=True) if connection.state is not State.OPEN]
+        if moving:
+            await asyncio.wait(moving, timeout=60)
         done = [task for task in tasks if task.done()]
         for task in done:
             task.result()

@@ -21,6 +21,7 @@ export const refusals = {
   already_in_room: message("You are in the room already", "Leave it first, then join again.", "retry"),
   not_in_room: message("You are not in the room any more", "Join again.", "rejoin"),
   pending: message("One moment", "The relay is still busy with your last request. Try again.", "retry"),
+  cluster_unavailable: message("The relays cannot reach each other", `What you have goes on. ${busy}`, "retry"),
   bad_value: message("The relay did not accept that", "Check your name and the room's name, then try again.", "retry"),
   unknown_codec: message("This browser's encoding is not known here", "Others can not hear or see you. Try another browser.", "stay"),
   unknown_stream: message("That is not there any more", "Whoever sent it has stopped. Nothing is to be done.", "stay"),
