@@ -271,13 +271,15 @@ async def resume(stage: Stage, port: int, index: int, welcome: dict) -> tuple[Cl
     context = ssl.create_default_context(cafile=str(stage.cluster.authority.certificate))
     identity = stage.cluster.identity(f"client-{index % IDENTITIES}")
     context.load_cert_chain(identity.certificate, identity.key)
-    for _ in range(100):
+    last = None
+    for _ in range(200):
         try:
             opened = await connect(
                 f"wss://localhost:{port}/v1/session", host="127.0.0.1", local_addr=(source(index), 0), ssl=context, subprotocols=["segue.v1"],
                 compression=None, ping_interval=None, open_timeout=30,
             )
-        except Exception:  # noqa: BLE001 – the balancer learns of a drain by its next check: a client tries again.
+        except Exception as fault:  # noqa: BLE001 – the balancer learns of a drain by its next check: a client tries again.
+            last = fault
             await asyncio.sleep(0.1)
             continue
         await opened.send(json.dumps({"type": "hello", "id": 1, "versions": [1], "resume": {"token": welcome["resumeToken"]}}))
@@ -285,9 +287,10 @@ async def resume(stage: Stage, port: int, index: int, welcome: dict) -> tuple[Cl
         if answer["type"] == "welcome":
             return opened, answer
         await opened.close()
+        last = answer
         assert answer.get("retry"), answer
         await asyncio.sleep(0.1)
-    raise AssertionError("no way back")
+    raise AssertionError(f"no way back: {last!r}")
 
 
 def test_the_agent_says_how_much_more_a_relay_would_take_and_that_it_drains(stage: Stage) -> None:
